@@ -1,0 +1,169 @@
+"""The form of an event in JSON, to read and to write.
+
+An event is an object whose keys are `type`, `timestamp` and its attributes:
+
+    {"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}
+
+Beside them may stand `id`, the id that the source gave, and for composite events `rule` and `lineage`. If the type
+declares an attribute of the name `id` or `rule`, the key is that attribute.
+
+An event with an attribute that is called like one of these keys is written with its attributes in an object of
+their own, where they can't be mistaken, and any event can be read in that form:
+
+    {"type": "Order", "timestamp": 10, "attributes": {"type": "express", "id": 7}, "id": "shop/1"}
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tyrex.events import Event, EventError, Value, format_timestamp, to_microseconds
+from tyrex.events.literals import describe
+from tyrex.io.cloudevents import SPECVERSION, read_cloud_event
+from tyrex.tesla.types import EventType
+
+_ATTRIBUTES = "attributes"
+_RESERVED = frozenset(("type", "timestamp", "id", "rule", "lineage", SPECVERSION))
+_CONSTANTS = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    obj = dict(pairs)
+    if len(obj) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise EventError(f"the key {describe(twice)} stands twice in one object; send it once")
+    return obj
+
+
+decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_CONSTANTS.__getitem__)
+"""Reads JSON as we do: a key only once, NaN as null, Infinity as a float."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+
+
+def read_json_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | None = None) -> Event:
+    """The event that a JSON object describes; its attributes are still as they were sent.
+
+    `types` tells whether a key `id` or `rule` is an attribute. What doesn't fit its type is for `Conformer` to
+    find, as is a value that is an object or an array.
+
+    >>> print(read_json_event({"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}))
+    Temp@10(area="A1", value=24.5)
+    """
+    if SPECVERSION in obj and isinstance(obj[SPECVERSION], str):
+        return read_cloud_event(obj, types)
+    attributes = dict(obj)
+    type_ = attributes.pop("type", None)
+    if not isinstance(type_, str) or not type_:
+        raise EventError("an event needs `type`, a text, as in " + _EXAMPLE)
+    timestamp = attributes.pop("timestamp", None)
+    if timestamp is None:
+        raise EventError("an event needs `timestamp`, in seconds or as a date, as in " + _EXAMPLE)
+    timestamp = to_microseconds(timestamp)
+    nested = attributes.get(_ATTRIBUTES)
+    if isinstance(nested, dict):
+        del attributes[_ATTRIBUTES]
+    else:
+        nested = {}
+    id_ = rule = None
+    if "id" in attributes and not _is_attribute("id", type_, types, nested):
+        id_ = _read_id(attributes.pop("id"))
+    if "rule" in attributes and not _is_attribute("rule", type_, types, nested):
+        rule = _read_rule(attributes.pop("rule"))
+    if "lineage" in attributes and isinstance(attributes["lineage"], list):
+        del attributes["lineage"]
+    if nested:
+        attributes |= nested
+    return Event(type_, timestamp, attributes, id_, rule)
+
+
+def parse_json_event(text: str, types: Mapping[str, EventType] | None = None) -> Event:
+    """The event that a JSON text describes; EventError says why it is none."""
+    try:
+        obj, end = decoder.raw_decode(text)
+    except json.JSONDecodeError as error:
+        raise EventError(f"not JSON: {error.msg} at column {error.pos + 1}") from None
+    except RecursionError:
+        raise EventError("not an event: nested too deeply") from None
+    except EventError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise EventError(f"not readable JSON: {error}") from None
+    if end != len(text):
+        raise EventError(f"not JSON: one object on a line, but another text follows at column {end + 1}")
+    return event_of(obj, types, escaped="\\u" in text)
+
+
+def event_of(obj: Any, types: Mapping[str, EventType] | None, *, escaped: bool = True) -> Event:
+    """The event that a JSON value describes; only a text with escapes can hold half a surrogate pair."""
+    if not isinstance(obj, dict):
+        raise EventError(f"an event must be a JSON object, found {describe(obj)}")
+    if escaped:
+        try:
+            json.dumps(obj, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise EventError("a text holds half a surrogate pair: send well-formed Unicode") from None
+    return read_json_event(obj, types)
+
+
+def json_record(event: Event, *, lineage: Sequence[str | Event] | None = None) -> dict[str, Any]:
+    """The event as an object of JSON: what `write_json_event` writes."""
+    record: dict[str, Any] = {"type": event.type, "timestamp": format_timestamp(event.timestamp)}
+    attributes = {name: _json_value(value) for name, value in event.attributes.items()}
+    if _RESERVED.isdisjoint(attributes):
+        record |= attributes
+    else:
+        record[_ATTRIBUTES] = attributes
+    if event.id is not None:
+        record["id"] = event.id
+    if event.rule is not None:
+        record["rule"] = event.rule
+    if lineage is not None:
+        record["lineage"] = [json_record(one) if isinstance(one, Event) else one for one in lineage]
+    return record
+
+
+def write_json_event(event: Event, *, lineage: Sequence[str | Event] | None = None) -> str:
+    """The event as one line of strict JSON, in the form in which it can be read again.
+
+    `lineage` is what a composite event was made of: ids, or events to write out in full. JSON has no infinity, so
+    it is the text `"Infinity"` or `"-Infinity"`, which `Conformer` reads back; a NaN is null.
+
+    >>> write_json_event(Event("Temp", 10_000_000, {"area": "A1", "value": 24.5}))
+    '{"type": "Temp", "timestamp": "1970-01-01T00:00:10.000000Z", "area": "A1", "value": 24.5}'
+    """
+    return _encode(json_record(event, lineage=lineage))
+
+
+_EXAMPLE = '`{"type": "Temp", "timestamp": 10, "value": 24.5}`'
+
+
+def _is_attribute(
+    key: str, type_: str, types: Mapping[str, EventType] | None, nested: Mapping[str, Any]
+) -> bool:
+    """Whether the key is an attribute that its type declares, and not given in the object of attributes."""
+    return types is not None and type_ in types and key in types[type_].by_name and key not in nested
+
+
+def _read_id(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise EventError(f"the `id` of an event must be a text or a whole number, found {describe(value)}")
+
+
+def _read_rule(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise EventError(f"the `rule` of an event must be a text, found {describe(value)}")
+
+
+def _json_value(value: Value) -> Value:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+    return value
