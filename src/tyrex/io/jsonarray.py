@@ -14,13 +14,14 @@ from tyrex.io.reader import OnRejected, Rejections
 from tyrex.tesla.types import EventType
 
 _SPACE = re.compile(r"[ \t\r\n]*")
+_lenient = json.JSONDecoder()
 
 
 class JsonArrayReader(Rejections):
     """Reads the events of a file that is one JSON array; an `EventReader`.
 
-    The file is held in memory as a whole. A rejected element is reported with the line on which it begins. Where
-    the text stops being JSON nothing after it can be told apart, so the rest of it is rejected as one.
+    The file is held in memory as a whole. A rejected element is reported with the line on which it begins.
+    Where the text stops being JSON nothing after it can be told apart, so the rest of it is rejected as one.
     """
 
     def __init__(
@@ -48,45 +49,53 @@ class JsonArrayReader(Rejections):
         yield from self._read(text)
 
     def _read(self, text: str) -> Iterator[Event]:
-        at = self._after_space(text, 0)
-        counted = 0
-        self._line_number = 1
-        end = self._after_space(text, at + 1)
-        closed = text[at : at + 1] == "[" and text[end : end + 1] == "]"
-        at = end if text[at : at + 1] == "[" else at
-        while not closed:
-            self._line_number += text.count("\n", counted, at)
+        at = _after_space(text, 0)
+        if not text.startswith("[", at):
+            self._give_up(text, at, "expected `[`, the beginning of an array of events")
+            return
+        at = _after_space(text, at + 1)
+        counted, line_number = 0, 1
+        while not text.startswith("]", at):
+            line_number += text.count("\n", counted, at)
             counted = at
-            self._text = text[at:]
             try:
-                element, end = decoder.raw_decode(text, at)
+                end = _end_of_element(text, at)
             except json.JSONDecodeError as error:
-                self.reject(f"not JSON from here on: {error.msg} at line {error.lineno}, column {error.colno}")
+                self._give_up(text, at, f"{error.msg} at line {error.lineno}, column {error.colno}")
                 return
-            except (ValueError, RecursionError) as error:
-                self.reject(f"not readable from here on: {error}")
+            except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
+                self._give_up(text, at, str(error))
                 return
-            self._text = text[at:end]
+            self._line_number, self._text = line_number, text[at:end]
             try:
-                event = event_of(element, self._types)
+                event = event_of(decoder.raw_decode(self._text)[0], self._types)
             except EventError as error:
                 self.reject(str(error))
             else:
                 yield event
-            at = self._after_space(text, end)
-            closed = text[at : at + 1] == "]"
-            if not closed and text[at : at + 1] != ",":
-                self._text = text[at:]
-                self.reject("not JSON from here on: expected `,` or `]` after an element of the array")
+            at = _after_space(text, end)
+            if text.startswith(",", at):
+                at = _after_space(text, at + 1)
+                if text.startswith("]", at):
+                    self._give_up(text, at, "expected another event after `,`")
+                    return
+            elif not text.startswith("]", at):
+                self._give_up(text, at, "expected `,` or `]` after an event")
                 return
-            if not closed:
-                at = self._after_space(text, at + 1)
-        rest = self._after_space(text, (end if at < end else at) + 1)
-        if rest < len(text):
-            self._text = text[rest:]
-            self.reject("not JSON: nothing may follow the end of the array")
+        at = _after_space(text, at + 1)
+        if at < len(text):
+            self._give_up(text, at, "expected nothing after the end of the array")
 
-    @staticmethod
-    def _after_space(text: str, at: int) -> int:
-        found = _SPACE.match(text, at)
-        return found.end() if found else at
+    def _give_up(self, text: str, at: int, reason: str) -> None:
+        self._line_number, self._text = text.count("\n", 0, at) + 1, text[at:]
+        self.reject(f"not a JSON array from here on: {reason}")
+
+
+def _after_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _end_of_element(text: str, at: int) -> int:
+    """Where the element that begins here ends; one with a key that stands twice has an end, too."""
+    return _lenient.raw_decode(text, at)[1]

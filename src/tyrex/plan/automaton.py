@@ -31,7 +31,7 @@ from tyrex.plan.model import (
 )
 from tyrex.plan.ordering import extra_constraints, ordering_graph
 from tyrex.tesla.checked import BoundParameter, CheckedRule
-from tyrex.tesla.expressions import Aggregate, Attribute, Compare, Expression, conjuncts, walk
+from tyrex.tesla.expressions import Aggregate, Attribute, Compare, Expression, children, conjuncts, walk
 from tyrex.tesla.types import TIMER_FIELDS
 
 MOST_SEQUENCES = 256
@@ -238,8 +238,18 @@ def _parameter_uses(parameter: BoundParameter, place: Place, condition: Expressi
         meant = parameter.expression
         if isinstance(part, Compare) and meant in (part.left, part.right):
             yield ParameterUse(place, part.operator, part)
-        elif any(node == meant for node in walk(part)):
+        elif any(node == meant for node in _outside_aggregates(part)):
             yield ParameterUse(place, None, part)
+
+
+def _outside_aggregates(expression: Expression) -> Iterator[Expression]:
+    """The parts of an expression, but for what is inside an aggregate: that is a place of its own."""
+    stack = [expression]
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, Aggregate):
+            stack.extend(children(node))
 
 
 def _places_with_aggregates(rule: CheckedRule) -> Iterator[tuple[Place, Expression]]:

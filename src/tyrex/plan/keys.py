@@ -82,11 +82,11 @@ class _Classes:
         if item not in self._parents:
             self._parents[item] = item
             self._earliest[item] = item.event if isinstance(item, Attribute) else -1
-        root = item
-        while (above := self._parents[root]) != root:
+        root = self._parents[item]
+        while (above := self._parents[root]) is not root:
             root = above
-        while item != root:
-            self._parents[item], item = root, self._parents[item]
+        while (above := self._parents[item]) is not root:
+            self._parents[item], item = root, above
         return root
 
     def unite(self, left: Side, right: Side) -> None:

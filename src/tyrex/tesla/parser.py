@@ -28,7 +28,7 @@ _BOUNDARIES = re.compile(
     | (?P<comment>(?:--|//)[^\n]*)
     | (?P<item>
           \brule (?=\s+[^\W\d]\w*\s+define\b)
-        | \bevent(?=\s+[^\W\d]\w*\s*\()
+        | \bevent(?=\s+(?!(?:and|or|not|in)\b)[^\W\d]\w*\s*\()
         | \bdefine\b
       )
     """,
@@ -100,7 +100,7 @@ def _cut(text: str) -> tuple[list[Comment], list[Span]]:
     blank = not _COMMENT_OR_SPACE.sub("", text[: starts[0]] if starts else text)
     if not blank:
         starts.insert(0, _first_word(text))
-    ends = [*starts[1:], len(text)]
+    ends = [*starts[1:], len(text)] if starts else []
     return comments, [Span(start, end) for start, end in zip(starts, ends, strict=True)]
 
 

@@ -1,0 +1,1 @@
+"""Help while writing rules: highlighting, completion, hover, definitions, and a language server."""

@@ -1,0 +1,53 @@
+"""Chooses the reader for a file of events by its name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tyrex.events import EventError
+from tyrex.io.jsonarray import JsonArrayReader
+from tyrex.io.jsonlines import DAMAGED, JsonLinesReader, opened
+from tyrex.io.reader import EventReader, OnRejected
+from tyrex.tesla.types import EventType
+
+STANDARD_INPUT = "-"
+_SPACE = b" \t\r\n"
+_LINES = (".jsonl", ".ndjson")
+_EITHER = ".json"
+SUPPORTED = "JSON lines (`.jsonl`, `.ndjson`, or `-` for standard input) or JSON (`.json`), also with `.gz`"
+
+
+def open_events(
+    path: str | Path,
+    *,
+    types: Mapping[str, EventType] | None = None,
+    strict: bool = False,
+    on_rejected: OnRejected | None = None,
+) -> EventReader:
+    """A reader for the events of a file, chosen by its name.
+
+    `.jsonl` and `.ndjson` are JSON lines, as is `-`, the standard input. A `.json` file is an array of events
+    if it begins with `[`, and JSON lines otherwise. Each may be compressed, with `.gz` after that.
+    """
+    if str(path) == STANDARD_INPUT:
+        return JsonLinesReader(sys.stdin.buffer, types=types, strict=strict, on_rejected=on_rejected)
+    path = Path(path)
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(_EITHER) and _begins_array(path):
+        return JsonArrayReader(path, types=types, strict=strict, on_rejected=on_rejected)
+    if name.endswith((*_LINES, _EITHER)):
+        return JsonLinesReader(path, types=types, strict=strict, on_rejected=on_rejected)
+    raise EventError(f"the format of `{path.name}` is not known: expected {SUPPORTED}")
+
+
+def _begins_array(path: Path) -> bool:
+    try:
+        with opened(path) as stream:
+            beginning = stream.read(3).removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)
+            while not beginning and (more := stream.read(1024)):
+                beginning = more.lstrip(_SPACE)
+    except DAMAGED as error:
+        raise EventError(f"{path.name} is damaged: {error}") from None
+    return beginning.startswith(b"[")

@@ -1,0 +1,103 @@
+"""The automaton of a rule, drawn like Fig. 2 of the T-Rex paper."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from tyrex.plan.model import RulePlan
+from tyrex.plan.pictures.canvas import MUTED, PALE, Drawing, rounded
+from tyrex.plan.pictures.links import Link, LinkKind, Spot
+from tyrex.plan.pictures.names import short_names
+from tyrex.plan.pictures.rows import INITIAL, LINE_HEIGHT, RADIUS, SIDE, TEXT, Lane, Layout, lay_out
+
+COLOURS = {
+    LinkKind.JOIN: "#8493a5",
+    LinkKind.PARAMETER: "#2461c9",
+    LinkKind.NEGATION: "#c03a1d",
+    LinkKind.AGGREGATE: "#0a7a53",
+}
+_TICKS = (-6.0, 6.0, -11.0, 11.0, -15.0, 15.0)
+"""How far from the middle of a circle the links below it begin; the middle is for shared events."""
+
+
+def automaton_drawing(plan: RulePlan) -> Drawing:
+    """Sequence models as rows, with the dashed links between their states."""
+    layout = lay_out(plan)
+    sheet = Drawing()
+    ticks: dict[Spot, int] = {}
+    for link in layout.joins:
+        _draw_join(sheet, layout, link)
+    for lane in layout.lanes:
+        _draw_lane(sheet, layout, lane, ticks)
+    for lane in layout.lanes:
+        sheet.label(lane.label_x, lane.y, lane.label, size=TEXT, fill=COLOURS[lane.link.kind])
+    for arrow in layout.arrows:
+        y = layout.y[arrow.row]
+        sheet.polyline([(arrow.start, y), (arrow.end - 4, y)])
+        sheet.arrow_head((arrow.end, y), (arrow.start, y))
+        middle = (arrow.start + arrow.end) / 2
+        top = y - 8 - len(arrow.above) * LINE_HEIGHT
+        for number, line in enumerate(arrow.above):
+            sheet.text(middle, top + (number + 0.8) * LINE_HEIGHT, line, size=TEXT, bold=number == 0)
+        if arrow.below:
+            sheet.text(middle, y + 1.25 * TEXT, arrow.below, size=TEXT, italic=True, fill=MUTED)
+    shorts = short_names(plan.names)
+    for row, sequence in enumerate(plan.sequences):
+        y = layout.y[row]
+        sheet.text(0, y + 4, sequence.name, size=13, anchor="start", bold=True)
+        sheet.circle(layout.starts[row], y, INITIAL)
+        for event in sequence.states:
+            x = layout.x[event]
+            if event == sequence.accepting:
+                sheet.circle(x, y, RADIUS + 4)
+            sheet.circle(x, y, RADIUS, fill=PALE)
+            sheet.text(x, y + 4.5, shorts[event], size=13, bold=True)
+    sheet.height += 6
+    return sheet
+
+
+def _draw_join(sheet: Drawing, layout: Layout, link: Link) -> None:
+    """The dashed line between two appearances of an event; past rows between, it runs beside the circles."""
+    upper, lower = link.spots
+    x, top, bottom = layout.x[upper.event], layout.y[upper.row], layout.y[lower.row]
+    colour = COLOURS[LinkKind.JOIN]
+    if lower.row == upper.row + 1:
+        sheet.polyline([(x, top + RADIUS), (x, bottom - RADIUS)], stroke=colour, dashed=True)
+        return
+    near, out = RADIUS * 0.7, RADIUS + SIDE * 0.45
+    sheet.path(
+        rounded(
+            [(x + near, top + near), (x + out, top + out), (x + out, bottom - out), (x + near, bottom - near)]
+        ),
+        stroke=colour,
+        dashed=True,
+    )
+
+
+def _draw_lane(sheet: Drawing, layout: Layout, lane: Lane, ticks: dict[Spot, int]) -> None:
+    """A dashed bracket below a row, up to each of its states; from one state alone, a line to a bar."""
+    colour = COLOURS[lane.link.kind]
+    upper = min(spot.row for spot in lane.link.spots)
+    ends: list[float] = []
+    for spot in lane.link.spots:
+        x, y = layout.x[spot.event], layout.y[spot.row]
+        if spot.row == upper:
+            shift = _TICKS[ticks.get(spot, 0) % len(_TICKS)]
+            ticks[spot] = ticks.get(spot, 0) + 1
+            rim = RADIUS + 4 if spot.event == 0 else RADIUS
+            sheet.polyline(
+                [(x + shift, y + sqrt(rim**2 - shift**2)), (x + shift, lane.y)], stroke=colour, dashed=True
+            )
+            ends.append(x + shift)
+        else:  # in another row: down on the left of its column
+            side, near = x - RADIUS - SIDE * 0.45, RADIUS * 0.7
+            sheet.path(
+                rounded([(side, lane.y), (side, y - RADIUS - 8), (x - near, y - near)]),
+                stroke=colour,
+                dashed=True,
+            )
+            ends.append(side)
+    if len(lane.link.spots) == 1:
+        sheet.polyline([(lane.left, lane.y - 5), (lane.left, lane.y + 5)], stroke=colour)
+        ends.append(lane.left)
+    sheet.polyline([(min(ends), lane.y), (max(ends), lane.y)], stroke=colour, dashed=True)

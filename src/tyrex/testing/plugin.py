@@ -1,0 +1,74 @@
+"""A pytest plugin: collects `*.tesla.md` fixture files and runs every case on every runtime.
+
+`pytest --tyrex-on reference` runs them on one runtime only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--tyrex-on`."""
+    parser.getgroup("tyrex").addoption(
+        "--tyrex-on",
+        action="append",
+        default=None,
+        metavar="RUNTIME",
+        help="run *.tesla.md fixtures on this runtime only (may be given several times)",
+    )
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collect fixture files."""
+    if file_path.name.endswith(".tesla.md"):
+        return FixtureFile.from_parent(parent, path=file_path)
+    return None
+
+
+class FixtureFile(pytest.File):
+    """A fixture file."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """An item for each case and runtime; a case about diagnostics needs no runtime."""
+        # Imported late, so that a test run without fixture files does not pay for it.
+        from tyrex.testing.fixtures import read_fixture
+        from tyrex.testing.runtimes import RUNTIMES
+
+        chosen = self.config.getoption("--tyrex-on") or list(RUNTIMES)
+        for case in read_fixture(self.path):
+            for name in ["check"] if case.is_about_diagnostics else chosen:
+                yield FixtureItem.from_parent(self, name=f"{case.name} [{name}]", case=case, runtime=name)
+
+
+class FixtureItem(pytest.Item):
+    """A case of a fixture file on one runtime."""
+
+    def __init__(self, *, case: Any, runtime: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.case = case
+        self.runtime = runtime
+
+    def runtest(self) -> None:
+        """Run the case."""
+        from tyrex.testing.runtimes import RUNTIMES, on_reference
+
+        if self.runtime not in RUNTIMES and self.runtime != "check":
+            raise pytest.UsageError(f"no runtime `{self.runtime}`; there are {', '.join(RUNTIMES)}")
+        self.case.check(RUNTIMES.get(self.runtime, on_reference))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:
+        """The difference, without a traceback where the case itself is what failed."""
+        from tyrex.testing.fixtures import FixtureError
+
+        if isinstance(excinfo.value, FixtureError | ValueError):
+            return f"{self.case.path}:{self.case.line}: {excinfo.value}"
+        return str(super().repr_failure(excinfo, style))
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the case stands."""
+        return self.path, self.case.line - 1, self.name
