@@ -16,7 +16,7 @@ COLOURS = {
     LinkKind.NEGATION: "#c03a1d",
     LinkKind.AGGREGATE: "#0a7a53",
 }
-_TICKS = (-6.0, 6.0, -11.0, 11.0, -15.0, 15.0)
+_TICKS = (6.0, 10.0, 14.0, 17.0, 19.0)
 """How far from the middle of a circle the links below it begin; the middle is for shared events."""
 
 
@@ -24,7 +24,7 @@ def automaton_drawing(plan: RulePlan) -> Drawing:
     """Sequence models as rows, with the dashed links between their states."""
     layout = lay_out(plan)
     sheet = Drawing()
-    ticks: dict[Spot, int] = {}
+    ticks: dict[tuple[Spot, int], int] = {}
     for link in layout.joins:
         _draw_join(sheet, layout, link)
     for lane in layout.lanes:
@@ -74,29 +74,32 @@ def _draw_join(sheet: Drawing, layout: Layout, link: Link) -> None:
     )
 
 
-def _draw_lane(sheet: Drawing, layout: Layout, lane: Lane, ticks: dict[Spot, int]) -> None:
+def _draw_lane(sheet: Drawing, layout: Layout, lane: Lane, ticks: dict[tuple[Spot, int], int]) -> None:
     """A dashed bracket below a row, up to each of its states; from one state alone, a line to a bar."""
     colour = COLOURS[lane.link.kind]
     upper = min(spot.row for spot in lane.link.spots)
+    middle = (lane.left + lane.right) / 2
     ends: list[float] = []
     for spot in lane.link.spots:
         x, y = layout.x[spot.event], layout.y[spot.row]
         if spot.row == upper:
-            shift = _TICKS[ticks.get(spot, 0) % len(_TICKS)]
-            ticks[spot] = ticks.get(spot, 0) + 1
+            side = -1 if x < middle else 1  # deeper lanes begin farther out, so that they do not cross
+            used = ticks.get((spot, side), 0)
+            ticks[spot, side] = used + 1
+            shift = side * _TICKS[min(used, len(_TICKS) - 1)]
             rim = RADIUS + 4 if spot.event == 0 else RADIUS
             sheet.polyline(
                 [(x + shift, y + sqrt(rim**2 - shift**2)), (x + shift, lane.y)], stroke=colour, dashed=True
             )
             ends.append(x + shift)
         else:  # in another row: down on the left of its column
-            side, near = x - RADIUS - SIDE * 0.45, RADIUS * 0.7
+            beside, near = x - RADIUS - SIDE * 0.45, RADIUS * 0.7
             sheet.path(
-                rounded([(side, lane.y), (side, y - RADIUS - 8), (x - near, y - near)]),
+                rounded([(beside, lane.y), (beside, y - RADIUS - 8), (x - near, y - near)]),
                 stroke=colour,
                 dashed=True,
             )
-            ends.append(side)
+            ends.append(beside)
     if len(lane.link.spots) == 1:
         sheet.polyline([(lane.left, lane.y - 5), (lane.left, lane.y + 5)], stroke=colour)
         ends.append(lane.left)

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-_SHORT = 4
+_SHORT = 2
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """A short name for each: itself if short, else its beginning, as long as it takes to tell them apart."""
-    found: list[str] = []
-    for name in names:
-        others = {other for other in names if other != name}
-        short = name
-        if len(name) > _SHORT:
-            for length in range(1, len(name)):
-                if not any(other.startswith(name[:length]) for other in others):
-                    short = name[:length]
-                    break
-        found.append(short if len(short) <= _SHORT else f"{short[: _SHORT - 1]}…")
-    if len(set(found)) < len(found):
-        return [str(number) for number in range(len(names))]
+    """A short name for each, all different: itself if it is short, else its initial or a little more."""
+    found = [name if len(name) <= _SHORT else "" for name in names]
+    for place, name in enumerate(names):
+        if not found[place]:
+            found[place] = next(short for short in _candidates(name) if short not in found)
     return found
+
+
+def _candidates(name: str) -> Iterator[str]:
+    yield name[0]
+    capitals = "".join(c for before, c in zip(" " + name, name, strict=False) if c.isupper() or before == "_")
+    if 1 < len(capitals) <= _SHORT + 1:
+        yield capitals
+    yield name[:2]
+    yield name[:3]
+    number = 2
+    while True:
+        yield f"{name[0]}{number}"
+        number += 1

@@ -26,8 +26,10 @@ LEFT = 46.0
 """Room for the name of a sequence model."""
 _WIDEST_LABEL = 176.0
 _LEAST_GAP = 64.0
-_NARROWEST_LANE = 180.0
+_NARROWEST_LABEL = 150.0
 _WIDEST_BRANCH = 250.0
+_TICKS = 24.0
+"""Room below a circle where links begin."""
 _LANE_GAP = 8.0
 
 
@@ -122,11 +124,14 @@ def _column_places(plan: RulePlan, columns: Mapping[int, int], dashed: Sequence[
     for gap in gaps:
         x.append(x[-1] + 2 * RADIUS + gap)
     for link in dashed:
-        if len(link.spots) == 1:  # it reaches back: make room before its state
-            column = columns[link.spots[0].event]
-            missing = min(_width([link.label]), _WIDEST_BRANCH) + 2 * SIDE - x[column]
-            if missing > 0:
-                x[column:] = [place + missing for place in x[column:]]
+        ends = sorted(columns[spot.event] for spot in link.spots)
+        if len(ends) == 1:  # it reaches back: make room before its state
+            missing = _width(wrap(link.label, TEXT, _WIDEST_BRANCH)) + _TICKS + SIDE - x[ends[0]]
+        else:
+            room = max(x[right] - x[left] for left, right in pairwise(ends))
+            missing = _width(wrap(link.label, TEXT, _WIDEST_BRANCH)) + 2 * _TICKS - room
+        if missing > 0 and ends[0] < ends[-1] or len(ends) == 1:
+            x[ends[-1] :] = [place + max(missing, 0) for place in x[ends[-1] :]]
     return x
 
 
@@ -167,15 +172,16 @@ def _lane(link: Link, place: Mapping[int, float]) -> Lane:
     ends = sorted(place[spot.event] for spot in link.spots)
     if len(link.spots) == 1:
         label = wrap(link.label, TEXT, _WIDEST_BRANCH)
-        left = ends[0] - _width(label) - SIDE
-        return Lane(link, left, ends[0], 0, tuple(label), (left + ends[0]) / 2)
+        middle = ends[0] - _TICKS - _width(label) / 2
+        return Lane(link, middle - _width(label) / 2 - SIDE, ends[0], 0, tuple(label), middle)
     left, right = ends[0], ends[-1]
-    label = wrap(link.label, TEXT, max(right - left - 2 * SIDE, _NARROWEST_LANE))
-    middle = (left + right) / 2
-    gaps = [(a + b) / 2 for a, b in pairwise(ends)]
-    nearest = min(gaps, key=lambda gap: abs(gap - middle))
-    half = _width(label) / 2
-    return Lane(link, left, right, 0, tuple(label), max(nearest, half + 8))
+    stops = sorted({left, right, *(x for x in place.values() if left < x < right)})
+    gaps = list(pairwise(stops)) or [(left, right)]
+    label = wrap(link.label, TEXT, max(max(b - a for a, b in gaps) - 2 * _TICKS, _NARROWEST_LABEL))
+    width = _width(label)
+    wide = [gap for gap in gaps if gap[1] - gap[0] >= width + 2 * _TICKS] or gaps
+    start, end = min(wide, key=lambda gap: abs(sum(gap) - left - right))
+    return Lane(link, left, right, 0, tuple(label), max((start + end) / 2, width / 2 + 8))
 
 
 def _pack(lanes: Sequence[Lane], top: float) -> tuple[list[Lane], float]:

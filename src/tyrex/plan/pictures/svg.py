@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tyrex.plan.model import RulePlan, RuleSetPlan
 from tyrex.plan.pictures.automaton_drawing import COLOURS, automaton_drawing
 from tyrex.plan.pictures.canvas import BORDER, LINE, MUTED, Drawing, stack
@@ -18,36 +20,47 @@ _LEAST_WIDTH = 420.0
 
 def rule_svg(plan: RulePlan) -> str:
     """The automaton of a rule and its ordering graph."""
-    return _card(plan).document(f"Rule {plan.name}")
+    card = _Card(f"Rule {plan.name}", f"defines {plan.defines}", _parts(plan))
+    return _framed(card).document(f"Rule {plan.name}")
 
 
 def rule_set_svg(plan: RuleSetPlan) -> str:
     """The pictures of all rules, one below the other, and the hierarchy of their event types."""
-    cards = [_card(rule) for rule in plan.rules]
+    cards = [_Card(f"Rule {rule.name}", f"defines {rule.defines}", _parts(rule)) for rule in plan.rules]
     if len(plan.rules) > 1:
-        cards.append(_framed([hierarchy_drawing(plan)], "Hierarchy of event types", ""))
-    return stack(cards, 18).document("Rules " + ", ".join(rule.name for rule in plan.rules))
+        cards.append(_Card("Hierarchy of event types", "", [hierarchy_drawing(plan)]))
+    width = max((drawing.width for card in cards for drawing in card.drawings), default=0)
+    title = "Rules " + ", ".join(rule.name for rule in plan.rules)
+    return stack((_framed(card, width) for card in cards), 18).document(title)
 
 
 def automaton_svg(plan: RulePlan) -> str:
     """The automaton alone."""
-    return _framed([automaton_drawing(plan)]).document(f"Automaton of rule {plan.name}")
+    return _framed(_Card("", "", [automaton_drawing(plan)])).document(f"Automaton of rule {plan.name}")
 
 
 def ordering_svg(plan: RulePlan) -> str:
     """The ordering graph alone."""
-    return _framed([ordering_drawing(plan)]).document(f"Ordering graph of rule {plan.name}")
+    return _framed(_Card("", "", [ordering_drawing(plan)])).document(f"Ordering graph of rule {plan.name}")
 
 
 def hierarchy_svg(plan: RuleSetPlan) -> str:
     """How event types are made of others."""
-    return _framed([hierarchy_drawing(plan)]).document("Hierarchy of event types")
+    return _framed(_Card("", "", [hierarchy_drawing(plan)])).document("Hierarchy of event types")
 
 
 # --- Cards --------------------------------------------------------------------------------------------------
 
 
-def _card(plan: RulePlan) -> Drawing:
+@dataclass(frozen=True)
+class _Card:
+    title: str
+    subtitle: str
+    drawings: list[Drawing]
+
+
+def _parts(plan: RulePlan) -> list[Drawing]:
+    """The automaton of a rule, what is to be said of it, and its ordering graph."""
     automaton = automaton_drawing(plan)
     drawings = [automaton]
     notes = _notes(plan, max(automaton.width, _LEAST_WIDTH))
@@ -55,7 +68,7 @@ def _card(plan: RulePlan) -> Drawing:
         drawings.append(notes)
     if len(plan.states) > 1:
         drawings.append(_captioned(ordering_drawing(plan)))
-    return _framed(drawings, f"Rule {plan.name}", f"defines {plan.defines}")
+    return drawings
 
 
 def _captioned(graph: Drawing) -> Drawing:
@@ -96,26 +109,26 @@ def _notes(plan: RulePlan, width: float) -> Drawing:
     return sheet
 
 
-def _framed(drawings: list[Drawing], title: str = "", subtitle: str = "") -> Drawing:
+def _framed(card: _Card, least_width: float = 0) -> Drawing:
     """Drawings below each other on a white card with a title."""
-    width = max(_LEAST_WIDTH, *(drawing.width for drawing in drawings))
+    width = max(_LEAST_WIDTH, least_width, *(drawing.width for drawing in card.drawings))
     content = Drawing()
     y = 0.0
-    if title:
-        for line in wrap(title, 16, width, bold=True):
+    if card.title:
+        for line in wrap(card.title, 16, width, bold=True):
             content.text(0, y + 15, line, size=16, anchor="start", bold=True)
             y += 21
-        for line in wrap(subtitle, TEXT, width):
+        for line in wrap(card.subtitle, TEXT, width):
             content.text(0, y + TEXT, line, size=TEXT, anchor="start", fill=MUTED)
             y += TEXT * LINE
         y += 16
-    for number, drawing in enumerate(drawings):
+    for number, drawing in enumerate(card.drawings):
         y += 18 if number else 0
         content.place(drawing, 0, y)
         y += drawing.height
-    card = Drawing()
+    sheet = Drawing()
     outer = (width + 2 * _PADDING, y + 2 * _PADDING)
-    card.box(0.5, 0.5, outer[0] - 1, outer[1] - 1, fill="#ffffff", stroke=BORDER, radius=10)
-    card.place(content, _PADDING, _PADDING)
-    card.width, card.height = outer
-    return card
+    sheet.box(0.5, 0.5, outer[0] - 1, outer[1] - 1, fill="#ffffff", stroke=BORDER, radius=10)
+    sheet.place(content, _PADDING, _PADDING)
+    sheet.width, sheet.height = outer
+    return sheet

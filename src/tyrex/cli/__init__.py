@@ -1,0 +1,44 @@
+"""The `tyrex` command: one module for each subcommand."""
+
+from __future__ import annotations
+
+import typer
+
+from tyrex import __version__
+from tyrex.cli.check import check
+from tyrex.cli.explain import explain
+from tyrex.cli.format import format_rules
+from tyrex.cli.lsp import lsp
+from tyrex.cli.run import run
+from tyrex.cli.translate import translate
+
+app = typer.Typer(
+    help="Complex event processing: one rule file, one meaning, wherever it runs.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("check")(check)
+app.command("explain")(explain)
+app.command("run")(run)
+app.command("format")(format_rules)
+app.command("translate")(translate)
+app.command("lsp")(lsp)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"tyrex {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    """Complex event processing: one rule file, one meaning, wherever it runs."""
+
+
+def main() -> None:
+    """Run the command."""
+    app()
