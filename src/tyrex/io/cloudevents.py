@@ -16,8 +16,8 @@ def read_cloud_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | No
     """The event in a CloudEvents object; context attributes other than the ones below are left out.
 
     `type` is the event's type. If it is dotted and as a whole none of `types`, its last segment is:
-    `com.example.Temp` is a `Temp`. `time` is its timestamp, which CloudEvents allows to be missing, but an event
-    can't. Its id is `source/id`, as an id is unique only within its source. The attributes are those of `data`.
+    `com.example.Temp` is a `Temp`. `time` is its timestamp; CloudEvents may lack it, an event may not. Its id
+    is `source/id`, as an id is unique only within its source. The attributes are those of `data`.
     """
     type_ = _text(obj, "type")
     if (types is None or type_ not in types) and "." in type_:

@@ -14,7 +14,6 @@ from tyrex.io.reader import OnRejected, Rejections
 from tyrex.tesla.types import EventType
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_lenient = json.JSONDecoder()
 
 
 class JsonArrayReader(Rejections):
@@ -59,7 +58,7 @@ class JsonArrayReader(Rejections):
             line_number += text.count("\n", counted, at)
             counted = at
             try:
-                end = _end_of_element(text, at)
+                element, end = decoder.raw_decode(text, at)
             except json.JSONDecodeError as error:
                 self._give_up(text, at, f"{error.msg} at line {error.lineno}, column {error.colno}")
                 return
@@ -68,7 +67,7 @@ class JsonArrayReader(Rejections):
                 return
             self._line_number, self._text = line_number, text[at:end]
             try:
-                event = event_of(decoder.raw_decode(self._text)[0], self._types)
+                event = event_of(element, self._types)
             except EventError as error:
                 self.reject(str(error))
             else:
@@ -94,8 +93,3 @@ class JsonArrayReader(Rejections):
 def _after_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
-
-
-def _end_of_element(text: str, at: int) -> int:
-    """Where the element that begins here ends; one with a key that stands twice has an end, too."""
-    return _lenient.raw_decode(text, at)[1]

@@ -4,11 +4,12 @@ An event is an object whose keys are `type`, `timestamp` and its attributes:
 
     {"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}
 
-Beside them may stand `id`, the id that the source gave, and for composite events `rule` and `lineage`. If the type
-declares an attribute of the name `id` or `rule`, the key is that attribute.
+Beside them may stand `id`, the id that the source gave, and for composite events `rule` and `lineage`. If the
+type declares an attribute of the name `id` or `rule`, the key is that attribute. Of a key that stands twice,
+the last one counts.
 
-An event with an attribute that is called like one of these keys is written with its attributes in an object of
-their own, where they can't be mistaken, and any event can be read in that form:
+An event with an attribute that is called like one of these keys is written with its attributes in an object
+of their own, where they can't be mistaken, and any event can be read in that form:
 
     {"type": "Order", "timestamp": 10, "attributes": {"type": "express", "id": 7}, "id": "shop/1"}
 """
@@ -30,17 +31,8 @@ _RESERVED = frozenset(("type", "timestamp", "id", "rule", "lineage", SPECVERSION
 _CONSTANTS = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    obj = dict(pairs)
-    if len(obj) != len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise EventError(f"the key {describe(twice)} stands twice in one object; send it once")
-    return obj
-
-
-decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_CONSTANTS.__getitem__)
-"""Reads JSON as we do: a key only once, NaN as null, Infinity as a float."""
+decoder = json.JSONDecoder(parse_constant=_CONSTANTS.__getitem__)
+"""Reads JSON as we do: NaN as null, Infinity as a float."""
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
@@ -48,15 +40,19 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 def read_json_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | None = None) -> Event:
     """The event that a JSON object describes; its attributes are still as they were sent.
 
-    `types` tells whether a key `id` or `rule` is an attribute. What doesn't fit its type is for `Conformer` to
-    find, as is a value that is an object or an array.
+    `types` tells whether a key `id` or `rule` is an attribute. Values that don't fit their type, objects and
+    arrays among them, are for `Conformer` to find.
 
     >>> print(read_json_event({"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}))
     Temp@10(area="A1", value=24.5)
     """
-    if SPECVERSION in obj and isinstance(obj[SPECVERSION], str):
-        return read_cloud_event(obj, types)
-    attributes = dict(obj)
+    return _read(dict(obj), types)
+
+
+def _read(attributes: dict[str, Any], types: Mapping[str, EventType] | None) -> Event:
+    """The event in an object that becomes its attributes."""
+    if SPECVERSION in attributes and isinstance(attributes[SPECVERSION], str):
+        return read_cloud_event(attributes, types)
     type_ = attributes.pop("type", None)
     if not isinstance(type_, str) or not type_:
         raise EventError("an event needs `type`, a text, as in " + _EXAMPLE)
@@ -64,11 +60,9 @@ def read_json_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | Non
     if timestamp is None:
         raise EventError("an event needs `timestamp`, in seconds or as a date, as in " + _EXAMPLE)
     timestamp = to_microseconds(timestamp)
-    nested = attributes.get(_ATTRIBUTES)
-    if isinstance(nested, dict):
-        del attributes[_ATTRIBUTES]
-    else:
-        nested = {}
+    nested: dict[str, Any] = {}
+    if _ATTRIBUTES in attributes and isinstance(attributes[_ATTRIBUTES], dict):
+        nested = attributes.pop(_ATTRIBUTES)
     id_ = rule = None
     if "id" in attributes and not _is_attribute("id", type_, types, nested):
         id_ = _read_id(attributes.pop("id"))
@@ -89,25 +83,24 @@ def parse_json_event(text: str, types: Mapping[str, EventType] | None = None) ->
         raise EventError(f"not JSON: {error.msg} at column {error.pos + 1}") from None
     except RecursionError:
         raise EventError("not an event: nested too deeply") from None
-    except EventError:
-        raise
     except ValueError as error:  # a number of thousands of digits
         raise EventError(f"not readable JSON: {error}") from None
     if end != len(text):
         raise EventError(f"not JSON: one object on a line, but another text follows at column {end + 1}")
-    return event_of(obj, types, escaped="\\u" in text)
+    if obj.__class__ is dict and "\\u" not in text:  # only an escape can make half a surrogate pair
+        return _read(obj, types)
+    return event_of(obj, types)
 
 
-def event_of(obj: Any, types: Mapping[str, EventType] | None, *, escaped: bool = True) -> Event:
-    """The event that a JSON value describes; only a text with escapes can hold half a surrogate pair."""
+def event_of(obj: Any, types: Mapping[str, EventType] | None) -> Event:
+    """The event that a JSON value describes, whatever it is."""
     if not isinstance(obj, dict):
         raise EventError(f"an event must be a JSON object, found {describe(obj)}")
-    if escaped:
-        try:
-            json.dumps(obj, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            raise EventError("a text holds half a surrogate pair: send well-formed Unicode") from None
-    return read_json_event(obj, types)
+    try:
+        json.dumps(obj, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise EventError("a text holds half a surrogate pair: send well-formed Unicode") from None
+    return _read(obj, types)
 
 
 def json_record(event: Event, *, lineage: Sequence[str | Event] | None = None) -> dict[str, Any]:
@@ -130,8 +123,8 @@ def json_record(event: Event, *, lineage: Sequence[str | Event] | None = None) -
 def write_json_event(event: Event, *, lineage: Sequence[str | Event] | None = None) -> str:
     """The event as one line of strict JSON, in the form in which it can be read again.
 
-    `lineage` is what a composite event was made of: ids, or events to write out in full. JSON has no infinity, so
-    it is the text `"Infinity"` or `"-Infinity"`, which `Conformer` reads back; a NaN is null.
+    `lineage` is what a composite event was made of: ids, or events to write out in full. JSON has no
+    infinity, so it is the text `"Infinity"` or `"-Infinity"`, which `Conformer` reads back; a NaN is null.
 
     >>> write_json_event(Event("Temp", 10_000_000, {"area": "A1", "value": 24.5}))
     '{"type": "Temp", "timestamp": "1970-01-01T00:00:10.000000Z", "area": "A1", "value": 24.5}'

@@ -25,7 +25,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 class JsonLinesReader(Rejections):
     """Reads the events of a file or of a stream, a line at a time; an `EventReader`.
 
-    A file is opened anew for each iteration (a name that ends in `.gz` is decompressed) and closed after it; a
+    A file is opened anew for each iteration (decompressed if its name ends in `.gz`) and closed after it; a
     stream is read once, and closing it is up to who opened it. Blank lines are skipped.
 
     >>> list(map(str, JsonLinesReader(['{"type": "Temp", "timestamp": 10, "value": 24.5}'])))

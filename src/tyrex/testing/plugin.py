@@ -52,6 +52,7 @@ class FixtureItem(pytest.Item):
         super().__init__(**kwargs)
         self.case = case
         self.runtime = runtime
+        self.funcargs: dict[str, Any] = {}  # plugins such as pytest-lsp 1.0 fail on items without it
 
     def runtest(self) -> None:
         """Run the case."""

@@ -8,7 +8,7 @@ from tyrex.plan.model import RulePlan
 from tyrex.plan.pictures.canvas import MUTED, PALE, Drawing, rounded
 from tyrex.plan.pictures.links import Link, LinkKind, Spot
 from tyrex.plan.pictures.names import short_names
-from tyrex.plan.pictures.rows import INITIAL, LINE_HEIGHT, RADIUS, SIDE, TEXT, Lane, Layout, lay_out
+from tyrex.plan.pictures.rows import INITIAL, LINE_HEIGHT, RADIUS, SIDE, Lane, Layout, lay_out
 
 COLOURS = {
     LinkKind.JOIN: "#8493a5",
@@ -30,17 +30,15 @@ def automaton_drawing(plan: RulePlan) -> Drawing:
     for lane in layout.lanes:
         _draw_lane(sheet, layout, lane, ticks)
     for lane in layout.lanes:
-        sheet.label(lane.label_x, lane.y, lane.label, size=TEXT, fill=COLOURS[lane.link.kind])
+        sheet.label(lane.label_x, lane.y, lane.label, fill=COLOURS[lane.link.kind])
     for arrow in layout.arrows:
         y = layout.y[arrow.row]
         sheet.polyline([(arrow.start, y), (arrow.end - 4, y)])
         sheet.arrow_head((arrow.end, y), (arrow.start, y))
         middle = (arrow.start + arrow.end) / 2
-        top = y - 8 - len(arrow.above) * LINE_HEIGHT
-        for number, line in enumerate(arrow.above):
-            sheet.text(middle, top + (number + 0.8) * LINE_HEIGHT, line, size=TEXT, bold=number == 0)
+        sheet.label(middle, y - 8 - len(arrow.above) * LINE_HEIGHT / 2, arrow.above, bold_first=True)
         if arrow.below:
-            sheet.text(middle, y + 1.25 * TEXT, arrow.below, size=TEXT, italic=True, fill=MUTED)
+            sheet.label(middle, y + 4 + LINE_HEIGHT / 2, (arrow.below,), fill=MUTED, italic=True)
     shorts = short_names(plan.names)
     for row, sequence in enumerate(plan.sequences):
         y = layout.y[row]

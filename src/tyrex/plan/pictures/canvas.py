@@ -89,13 +89,25 @@ class Drawing:
         width = text_width(text, size, bold=bold)
         self._grow(x + {"start": width, "middle": width / 2, "end": 0}[anchor], y + size * 0.3)
 
-    def label(self, x: float, y: float, lines: Sequence[str], *, size: float = 12, fill: str = INK) -> None:
+    def label(
+        self,
+        x: float,
+        y: float,
+        lines: Sequence[str],
+        *,
+        size: float = 12,
+        fill: str = INK,
+        italic: bool = False,
+        bold_first: bool = False,
+    ) -> None:
         """Lines of text around a point, on white so that lines behind do not cross them."""
-        width = max(text_width(line, size) for line in lines)
+        bold = [bold_first and number == 0 for number in range(len(lines))]
+        width = max(text_width(line, size, bold=b) for line, b in zip(lines, bold, strict=True))
         height = len(lines) * size * LINE
         self.box(x - width / 2 - 4, y - height / 2, width + 8, height, fill="#ffffff")
         for number, line in enumerate(lines):
-            self.text(x, y - height / 2 + (number + 0.8) * size * LINE, line, size=size, fill=fill)
+            baseline = y - height / 2 + (number + 0.8) * size * LINE
+            self.text(x, baseline, line, size=size, fill=fill, italic=italic, bold=bold[number])
 
     def place(self, other: Drawing, x: float, y: float) -> None:
         """Put another drawing onto this one."""

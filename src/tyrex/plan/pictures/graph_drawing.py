@@ -44,6 +44,10 @@ def _graph(names: dict[str, str], arrows: list[tuple[str, str]], fills: dict[str
         direction = 1 if points[-1][0] >= points[0][0] else -1
         ends[0] = (points[0][0] + direction * sizes[source].width / 2, points[0][1])
         ends[-1] = (points[-1][0] - direction * (sizes[target].width / 2 + 1), points[-1][1])
+        if direction < 0:  # back around: below the arrow that leads there
+            middle = ((ends[0][0] + ends[-1][0]) / 2, (ends[0][1] + ends[-1][1]) / 2 + 18)
+            start, end = (ends[0][0], ends[0][1] + 7), (ends[-1][0], ends[-1][1] + 7)
+            ends = [start, *(ends[1:-1] or [middle]), end]
         line: list[Point] = [*ends[:-1], (ends[-1][0] - direction * 5, ends[-1][1])]
         sheet.path(smooth(line), stroke=MUTED, dashed=direction < 0)
         sheet.arrow_head(ends[-1], (ends[-1][0] - direction, ends[-1][1]), fill=MUTED)

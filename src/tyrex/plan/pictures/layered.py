@@ -49,9 +49,9 @@ def layered(
     bottom = max((y[node] + _height(node, sizes) / 2 for column in columns for node in column), default=0)
     place = {node: (x[number], y[node] - top) for number, column in enumerate(columns) for node in column}
     points: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {}
-    for source, target in arrows:
-        chain = chains.get((source, target)) or chains[target, source][::-1]
-        points[source, target] = tuple(place[node] for node in chain)
+    for (source, target), chain in zip(arrows, chains, strict=True):
+        way = chain if chain[0] == source else chain[::-1]
+        points[source, target] = tuple(place[node] for node in way)
     nodes = {node: place[node] for node in sizes}
     return Placed(nodes, points, max(left - across, 0), bottom - top)
 
@@ -78,8 +78,7 @@ def _without_circles(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]
             else:
                 above.add(step)
                 path.append((step, iter(following[step])))
-    found = dict.fromkeys((t, s) if (s, t) in turned else (s, t) for s, t in arrows)
-    return list(found)
+    return [(t, s) if (s, t) in turned else (s, t) for s, t in arrows]
 
 
 def _layers(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]]) -> dict[str, int]:
@@ -101,7 +100,7 @@ def _layers(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]]) -> dic
     return layer
 
 
-Chains = dict[tuple[str, str], list[str]]
+Chains = list[list[str]]
 
 
 def _columns(
@@ -112,21 +111,21 @@ def _columns(
     columns: list[list[str]] = [[] for _ in range(depth + 1)]
     for node in sizes:
         columns[depth - layer[node]].append(node)
-    chains: Chains = {}
+    chains: Chains = []
     for number, (source, target) in enumerate(arrows):
         chain = [source]
         for level in range(layer[source] - 1, layer[target], -1):
             bend = f"\0{number}.{level}"
             columns[depth - level].append(bend)
             chain.append(bend)
-        chains[source, target] = [*chain, target]
+        chains.append([*chain, target])
     return columns, chains
 
 
 def _neighbours(chains: Chains) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
     left: dict[str, list[str]] = {}
     right: dict[str, list[str]] = {}
-    for chain in chains.values():
+    for chain in chains:
         for source, target in pairwise(chain):
             right.setdefault(source, []).append(target)
             left.setdefault(target, []).append(source)

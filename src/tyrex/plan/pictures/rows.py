@@ -130,8 +130,8 @@ def _column_places(plan: RulePlan, columns: Mapping[int, int], dashed: Sequence[
         else:
             room = max(x[right] - x[left] for left, right in pairwise(ends))
             missing = _width(wrap(link.label, TEXT, _WIDEST_BRANCH)) + 2 * _TICKS - room
-        if missing > 0 and ends[0] < ends[-1] or len(ends) == 1:
-            x[ends[-1] :] = [place + max(missing, 0) for place in x[ends[-1] :]]
+        if missing > 0 and (len(ends) == 1 or ends[0] < ends[-1]):
+            x[ends[-1] :] = [place + missing for place in x[ends[-1] :]]
     return x
 
 
@@ -177,9 +177,9 @@ def _lane(link: Link, place: Mapping[int, float]) -> Lane:
     left, right = ends[0], ends[-1]
     stops = sorted({left, right, *(x for x in place.values() if left < x < right)})
     gaps = list(pairwise(stops)) or [(left, right)]
-    label = wrap(link.label, TEXT, max(max(b - a for a, b in gaps) - 2 * _TICKS, _NARROWEST_LABEL))
+    label = wrap(link.label, TEXT, max(max(b - a for a, b in gaps) - 2 * _TICKS + 1, _NARROWEST_LABEL))
     width = _width(label)
-    wide = [gap for gap in gaps if gap[1] - gap[0] >= width + 2 * _TICKS] or gaps
+    wide = [gap for gap in gaps if gap[1] - gap[0] + 1 >= width + 2 * _TICKS] or gaps
     start, end = min(wide, key=lambda gap: abs(sum(gap) - left - right))
     return Lane(link, left, right, 0, tuple(label), max((start + end) / 2, width / 2 + 8))
 
