@@ -100,6 +100,8 @@ def event_of(obj: Any, types: Mapping[str, EventType] | None) -> Event:
         json.dumps(obj, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise EventError("a text holds half a surrogate pair: send well-formed Unicode") from None
+    except RecursionError:
+        raise EventError("not an event: nested too deeply") from None
     return _read(obj, types)
 
 

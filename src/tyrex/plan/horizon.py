@@ -35,15 +35,13 @@ from tyrex.tesla.types import TIMER
 
 def ages(rule: CheckedRule) -> tuple[int, ...]:
     """For each event, how old it can be in a complete match."""
+    if not any(time_constraints(event.conditions) for event in rule.events):
+        return _tree_ages(rule)  # the only path is along the anchors
     edges: list[list[tuple[int, int]]] = [[] for _ in rule.events]
-    constrained = False
     for event in rule.events:
         for earlier, later, window in _clauses(rule, event):
             edges[later].append((earlier, window))
             edges[earlier].append((later, 0))
-            constrained = constrained or earlier != event.index or later != event.anchor
-    if not constrained:  # a tree: the only path is along the anchors
-        return _tree_ages(rule)
     found: dict[int, int] = {}
     queue = [(0, 0)]
     while queue:

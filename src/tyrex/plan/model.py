@@ -245,6 +245,8 @@ class JoinKey:
     For each event, negation and aggregate, in the order of the plan, the attribute that holds the value, None
     where there is none. `outputs` are the attributes of the defined event that carry it on. Only a key that
     `covers` the rule lets every value be detected by itself; otherwise `reason` says what is in the way.
+    Where a type plays several parts, with different attributes, an event belongs to a value only in the parts
+    in which it has that value.
     """
 
     name: str

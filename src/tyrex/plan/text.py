@@ -24,12 +24,12 @@ from tyrex.tesla.expressions import (
     Unary,
     Within,
 )
+from tyrex.tesla.format import format_literal
 from tyrex.tesla.functions import WIDEN
 from tyrex.tesla.types import TIMER, WEEKDAYS
 
 _LOWEST, _NOT, _COMPARISON, _NEGATIVE, _ATOM = 0, 3, 4, 7, 8
 _BINDING = {"or": 1, "and": 2, "+": 5, "-": 5, "*": 6, "/": 6, "%": 6}
-_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"})
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Printer:
         """The text, and how strongly its outermost operator binds."""
         match expression:
             case Literal(value=value):
-                text = show_literal(value)
+                text = format_literal(value)
                 return text, _NEGATIVE if text.startswith("-") else _ATOM
             case Attribute(event=event, name=name):
                 bare = event in (CANDIDATE, self.own)
@@ -122,17 +122,6 @@ class Printer:
         return self._show(side, _COMPARISON + 1)
 
 
-def show_literal(value: float | str | bool | None) -> str:
-    """A value as TESLA writes it."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return f'"{value.translate(_ESCAPES)}"'
-    return repr(value)
-
-
 # --- Parts of a plan ----------------------------------------------------------------------------------------
 
 
@@ -145,6 +134,11 @@ def printer(plan: RulePlan, own: int = CANDIDATE, *, parameters: bool = False) -
 def show_state(state: State) -> str:
     """What a state is called: its event's name, with the type if that is another."""
     return state.name if state.name == state.type else f"{state.name}: {state.type}"
+
+
+def show_type(state: State) -> str:
+    """How the rule introduces the event of a state: `Temp`, or `Temp as T1`."""
+    return state.type if state.name == state.type else f"{state.type} as {state.name}"
 
 
 def show_static(plan: RulePlan, state: State, *, presence: bool = False) -> list[str]:

@@ -1,9 +1,11 @@
-"""RACED as TESLA (SEMANTICS section 9): one rule for each positive filter as the terminator."""
+"""RACED as TESLA: a conjunction in any order is one rule for each positive filter as the terminator."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
+from tyrex.raced.checks import problems
 from tyrex.raced.parser import parse_raced
 from tyrex.raced.syntax import Advertisement, Definition, Filter
 from tyrex.tesla import syntax as s
@@ -14,8 +16,14 @@ from tyrex.tesla.source import Source
 DEFAULT_WINDOW = 5 * MINUTE
 
 
-def translate(text: str, name: str = "<rules>", *, default_window: int = DEFAULT_WINDOW) -> s.File:
-    """The TESLA rules that a RACED text means; `TeslaError` if it can't be read."""
+def translate(text: str, *, name: str = "<rules>", default_window: int = DEFAULT_WINDOW) -> s.File:
+    """The TESLA rules that a RACED text means; `TeslaError` with every diagnostic if anything is wrong.
+
+    `default_window`, in microseconds, is taken where `WITHIN` is missing.
+
+    >>> [rule.name.text for rule in translate("DefineEvent(Fire, Temp[Value > 30] AND Smoke)").items]
+    ['Fire_1', 'Fire_2']
+    """
     file, diagnostics = examine_raced(Source(text, name), default_window=default_window)
     if diagnostics:
         raise TeslaError(diagnostics)
@@ -25,108 +33,92 @@ def translate(text: str, name: str = "<rules>", *, default_window: int = DEFAULT
 def examine_raced(
     source: Source, *, default_window: int = DEFAULT_WINDOW
 ) -> tuple[s.File, list[Diagnostic]]:
-    """The TESLA rules of what could be read, and the diagnostics of the rest."""
-    items, diagnostics = parse_raced(source)
-    translated: list[s.Item] = []
-    for item in items:
+    """The TESLA rules of what is right, and the diagnostics of the rest; every span is a place in the RACED text."""
+    file, diagnostics = parse_raced(source)
+    sound = []
+    for item in file.items:
+        found = problems(item, source)
+        diagnostics += found
+        if not found:
+            sound.append(item)
+    names = _rule_names([item for item in sound if isinstance(item, Definition)])
+    items: list[s.Item] = []
+    for item in sound:
         if isinstance(item, Advertisement):
-            translated.append(s.EventDeclaration(item.name, item.attributes, item.span))
-            continue
-        problems = _problems(item, source)
-        diagnostics += problems
-        if not problems:
-            translated += _rules(item, default_window)
-    return s.File(tuple(translated)), diagnostics
+            items.append(s.EventDeclaration(item.name, item.attributes, item.span))
+        else:
+            items += _rules(item, names, default_window)
+    diagnostics.sort(key=lambda diagnostic: diagnostic.span)
+    return s.File(tuple(items), file.comments), diagnostics
 
 
-def _problems(definition: Definition, source: Source) -> list[Diagnostic]:
-    positive = [f for f in definition.pattern.filters if not f.negated]
-    if not positive:
-        return [
-            Diagnostic(
-                "RCD003",
-                f"`{definition.name.text}` needs at least one message that has to come",
-                definition.span,
-                source,
-                expected="a filter without `NOT`",
-                suggestion="a message that does not come can't be the moment of an event",
-            )
-        ]
-    bound = {p for f in positive for c in f.constraints for p in _bound_by(c)}
-    return [
-        Diagnostic(
-            "RCD004",
-            f"`${value.name}` is not bound by any message of the pattern",
-            value.span,
-            source,
-            expected=f"one `attribute = ${value.name}` in a filter without `NOT`",
-            suggestion=f"add `= ${value.name}` to the attribute that `{attribute.text}` is taken from",
-        )
-        for attribute, value in definition.attributes
-        if isinstance(value, s.Parameter) and value.name not in bound
-    ]
+def _rule_names(definitions: Sequence[Definition]) -> Iterator[str]:
+    """A name of its own for each rule, in order: `Fire`, or `Fire_1`, `Fire_2`.. where an event has several."""
+    count: Counter[str] = Counter()
+    for definition in definitions:
+        count[definition.name.text] += len(definition.pattern.positive)
+    taken = {event for event, rules in count.items() if rules == 1}
+    number: Counter[str] = Counter()
+    for definition in definitions:
+        event = definition.name.text
+        for _ in definition.pattern.positive:
+            name = event
+            while count[event] > 1 and (name == event or name in taken):
+                number[event] += 1
+                name = f"{event}_{number[event]}"
+            taken.add(name)
+            yield name
 
 
-def _bound_by(constraint: s.Comparison) -> list[str]:
-    return [
-        operand.name
-        for operator, operand in zip(constraint.operators, constraint.operands[1:], strict=True)
-        if operator == "=" and isinstance(operand, s.Parameter)
-    ]
-
-
-def _rules(definition: Definition, default_window: int) -> list[s.Rule]:
+def _rules(definition: Definition, names: Iterator[str], default_window: int) -> Iterator[s.Rule]:
     pattern = definition.pattern
-    positive = [f for f in pattern.filters if not f.negated]
-    negated = [f for f in pattern.filters if f.negated]
-    aliases = _aliases(positive)
-    microseconds = default_window if pattern.window is None else pattern.window
-    window = s.Duration(microseconds, pattern.window_span)
-    rules = []
-    for number, terminator in enumerate(positive):
-        anchor = aliases[number] or terminator.type
-        within = s.Within(window, s.Identifier(anchor.text, terminator.span), terminator.span)
+    window = pattern.window or s.Duration(default_window, definition.name.span)
+    terms = [_term(part, alias) for part, alias in zip(pattern.positive, _aliases(pattern.positive), strict=True)]
+    for terminator in terms:
+        anchor = s.Identifier(terminator.name.text, terminator.type.span)
+        within = s.Within(window, anchor, window.span)
         others = [
-            s.SelectedEvent(
-                s.Selection(s.Policy.EACH, 1, f.span), _term(f, aliases[i]), within, f.span
-            )
-            for i, f in enumerate(positive)
-            if i != number
+            s.SelectedEvent(s.Selection(s.Policy.EACH, 1, term.type.span), term, within, term.span)
+            for term in terms
+            if term is not terminator
         ]
-        absences = [s.NegatedEvent(_term(f, None), within, f.span) for f in negated]
-        name = definition.name.text if len(positive) == 1 else f"{definition.name.text}_{number + 1}"
-        rules.append(
-            s.Rule(
-                s.Identifier(name, definition.name.span),
-                definition.name,
-                tuple(s.AttributeDeclaration(a, None, a.span) for a, _ in definition.attributes),
-                s.Terminator(_term(terminator, aliases[number]), None, terminator.span),
-                (*others, *absences),
-                tuple(s.Assignment(a, value, a.span.to(value.span)) for a, value in definition.attributes),
-                (),
-                definition.span,
-            )
+        absent = [s.NegatedEvent(_term(part, None), within, part.span) for part in pattern.negated]
+        yield s.Rule(
+            s.Identifier(next(names), definition.name.span),
+            definition.name,
+            tuple(s.AttributeDeclaration(a.name, None, a.name.span) for a in definition.attributes),
+            s.Terminator(terminator, None, terminator.span),
+            (*others, *absent),
+            tuple(s.Assignment(a.name, a.value, a.span) for a in definition.attributes),
+            (),
+            definition.span,
         )
-    return rules
 
 
-def _aliases(filters: list[Filter]) -> list[s.Identifier | None]:
+def _aliases(filters: Sequence[Filter]) -> Iterator[s.Identifier | None]:
     """A name for each filter whose type occurs more than once, the same in every rule of a definition."""
-    occurrences = Counter(f.type.text for f in filters)
-    numbers: Counter[str] = Counter()
-    aliases: list[s.Identifier | None] = []
-    for f in filters:
-        numbers[f.type.text] += 1
-        several = occurrences[f.type.text] > 1
-        aliases.append(s.Identifier(f"{f.type.text}_{numbers[f.type.text]}", f.type.span) if several else None)
-    return aliases
+    occurrences = Counter(part.type.text for part in filters)
+    number: Counter[str] = Counter()
+    taken = set(occurrences)
+    for part in filters:
+        type_ = part.type.text
+        if occurrences[type_] == 1:
+            yield None
+            continue
+        alias = type_
+        while alias in taken:
+            number[type_] += 1
+            alias = f"{type_}_{number[type_]}"
+        taken.add(alias)
+        yield s.Identifier(alias, part.type.span)
 
 
-def _term(f: Filter, alias: s.Identifier | None) -> s.EventTerm:
+def _term(part: Filter, alias: s.Identifier | None) -> s.EventTerm:
+    """The filter as an event: its constraints become one conjunction."""
     arguments: tuple[s.Expression, ...] = ()
-    if f.constraints:
-        conjunction: s.Expression = f.constraints[0]
-        for constraint in f.constraints[1:]:
-            conjunction = s.Binary("and", conjunction, constraint, f.span)
+    if part.constraints:
+        conjunction: s.Expression = part.constraints[0]
+        for constraint in part.constraints[1:]:
+            conjunction = s.Binary("and", conjunction, constraint, conjunction.span.to(constraint.span))
         arguments = (conjunction,)
-    return s.EventTerm(f.type, arguments, alias, f.span)
+    return s.EventTerm(part.type, arguments, alias, part.span)

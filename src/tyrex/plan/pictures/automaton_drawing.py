@@ -36,7 +36,7 @@ def automaton_drawing(plan: RulePlan) -> Drawing:
         sheet.polyline([(arrow.start, y), (arrow.end - 4, y)])
         sheet.arrow_head((arrow.end, y), (arrow.start, y))
         middle = (arrow.start + arrow.end) / 2
-        sheet.label(middle, y - 8 - len(arrow.above) * LINE_HEIGHT / 2, arrow.above, bold_first=True)
+        sheet.label(middle, y - 8 - len(arrow.above) * LINE_HEIGHT / 2, arrow.above, bold=len(arrow.title))
         if arrow.below:
             sheet.label(middle, y + 4 + LINE_HEIGHT / 2, (arrow.below,), fill=MUTED, italic=True)
     shorts = short_names(plan.names)

@@ -98,16 +98,15 @@ class Drawing:
         size: float = 12,
         fill: str = INK,
         italic: bool = False,
-        bold_first: bool = False,
+        bold: int = 0,
     ) -> None:
-        """Lines of text around a point, on white so that lines behind do not cross them."""
-        bold = [bold_first and number == 0 for number in range(len(lines))]
-        width = max(text_width(line, size, bold=b) for line, b in zip(lines, bold, strict=True))
+        """Lines of text around a point, the first few bold, on white so that nothing behind crosses them."""
+        width = max(text_width(line, size, bold=number < bold) for number, line in enumerate(lines))
         height = len(lines) * size * LINE
         self.box(x - width / 2 - 4, y - height / 2, width + 8, height, fill="#ffffff")
         for number, line in enumerate(lines):
             baseline = y - height / 2 + (number + 0.8) * size * LINE
-            self.text(x, baseline, line, size=size, fill=fill, italic=italic, bold=bold[number])
+            self.text(x, baseline, line, size=size, fill=fill, italic=italic, bold=number < bold)
 
     def place(self, other: Drawing, x: float, y: float) -> None:
         """Put another drawing onto this one."""

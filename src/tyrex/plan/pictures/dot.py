@@ -9,7 +9,7 @@ from tyrex.plan.graph import feeds
 from tyrex.plan.model import RulePlan, RuleSetPlan
 from tyrex.plan.pictures.links import LinkKind, Spot, links
 from tyrex.plan.pictures.names import short_names
-from tyrex.plan.text import show_static, show_step
+from tyrex.plan.text import show_static, show_step, show_type
 
 _COLOURS = {
     LinkKind.JOIN: "gray50",
@@ -83,8 +83,7 @@ def _automaton(plan: RulePlan, number: int) -> list[str]:
             state = plan.states[event]
             node = _node(number, Spot(row, event))
             shape = ", shape=doublecircle" if event == sequence.accepting else ""
-            title = state.type if state.name == state.type else f"{state.type} as {state.name}"
-            label = "\n".join([title, *show_static(plan, state), *([step] if step else [])])
+            label = "\n".join([show_type(state), *show_static(plan, state), *([step] if step else [])])
             lines.append(f"{node} [label={_quote(shorts[event])}{shape}];")
             lines.append(f"{before} -> {node} [label={_quote(label)}];")
             before = node

@@ -9,7 +9,7 @@ from tyrex.plan.graph import feeds
 from tyrex.plan.model import RulePlan, RuleSetPlan
 from tyrex.plan.pictures.links import Spot, links
 from tyrex.plan.pictures.names import short_names
-from tyrex.plan.text import show_static, show_step
+from tyrex.plan.text import show_static, show_step, show_type
 
 _ENTITIES = {
     '"': "#quot;",
@@ -79,8 +79,7 @@ def _automaton(plan: RulePlan, number: int) -> list[str]:
             state = plan.states[event]
             node = _node(number, Spot(row, event))
             marks = ("(((", ")))") if event == sequence.accepting else ("((", "))")
-            title = state.type if state.name == state.type else f"{state.type} as {state.name}"
-            words = [title, *show_static(plan, state), *([step] if step else [])]
+            words = [show_type(state), *show_static(plan, state), *([step] if step else [])]
             lines.append(f'{node}{marks[0]}"{_escape(shorts[event])}"{marks[1]}')
             lines.append(f'{before} -->|"{"<br/>".join(map(_escape, words))}"| {node}')
             before = node

@@ -14,7 +14,7 @@ from tyrex.plan.model import RulePlan, SequenceModel, Transition
 from tyrex.plan.pictures.canvas import LINE
 from tyrex.plan.pictures.links import Link, LinkKind, links
 from tyrex.plan.pictures.measure import text_width, wrap
-from tyrex.plan.text import show_static, show_step
+from tyrex.plan.text import show_static, show_step, show_type
 
 RADIUS = 21.0
 INITIAL = 7.0
@@ -40,8 +40,14 @@ class Arrow:
     row: int
     start: float
     end: float
-    above: tuple[str, ...]
+    title: tuple[str, ...]
+    conditions: tuple[str, ...]
     below: str
+
+    @property
+    def above(self) -> tuple[str, ...]:
+        """All lines above the arrow."""
+        return self.title + self.conditions
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,18 +142,18 @@ def _column_places(plan: RulePlan, columns: Mapping[int, int], dashed: Sequence[
 
 
 def _label_width(plan: RulePlan, event: int, step: Transition | None) -> float:
-    title, *conditions = _above(plan, event)
+    title = max(text_width(line, TEXT, bold=True) for line in _title(plan, event))
     below = "" if step is None else show_step(step)
-    return max(text_width(title, TEXT, bold=True), _width(conditions), text_width(below, TEXT))
+    return max(title, _width(_conditions(plan, event)), text_width(below, TEXT))
 
 
-def _above(plan: RulePlan, event: int) -> tuple[str, ...]:
-    state = plan.states[event]
-    title = state.type if state.name == state.type else f"{state.type} as {state.name}"
-    lines = wrap(title, TEXT, _WIDEST_LABEL, bold=True)[:1]
-    for condition in show_static(plan, state):
-        lines += wrap(condition, TEXT, _WIDEST_LABEL)
-    return tuple(lines)
+def _title(plan: RulePlan, event: int) -> tuple[str, ...]:
+    return tuple(wrap(show_type(plan.states[event]), TEXT, _WIDEST_LABEL, bold=True))
+
+
+def _conditions(plan: RulePlan, event: int) -> tuple[str, ...]:
+    shown = show_static(plan, plan.states[event])
+    return tuple(line for condition in shown for line in wrap(condition, TEXT, _WIDEST_LABEL))
 
 
 def _row_arrows(
@@ -159,7 +165,8 @@ def _row_arrows(
         source = start + INITIAL if step is None else place[step.source] + RADIUS
         rim = RADIUS + 4 if event == sequence.accepting else RADIUS
         below = "" if step is None else show_step(step)
-        found.append(Arrow(row, source, place[event] - rim, _above(plan, event), below))
+        title, conditions = _title(plan, event), _conditions(plan, event)
+        found.append(Arrow(row, source, place[event] - rim, title, conditions, below))
     return found
 
 
