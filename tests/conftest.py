@@ -6,7 +6,9 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-settings.register_profile("quick", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.register_profile(
+    "quick", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
 settings.register_profile(
     "nightly", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )

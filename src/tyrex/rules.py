@@ -96,6 +96,10 @@ class RuleSet:
                 return rule
         raise KeyError(name)
 
+    def __contains__(self, rule: object) -> bool:
+        """Whether there is this rule, or one of this name."""
+        return any(rule in (one, one.name) for one in self.rules)
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
         return {"image/svg+xml": draw(self.plan, "svg"), "text/plain": "\n\n".join(map(str, self.rules))}
 
@@ -118,7 +122,9 @@ def parse_sources(sources: Iterable[Source], *, known: RuleSet | None = None) ->
     return rules
 
 
-def examine(sources: Iterable[Source], *, known: RuleSet | None = None) -> tuple[RuleSet | None, list[Diagnostic]]:
+def examine(
+    sources: Iterable[Source], *, known: RuleSet | None = None
+) -> tuple[RuleSet | None, list[Diagnostic]]:
     """The rules if they are right, and every diagnostic, warnings too."""
     files: list[tuple[Source, File]] = []
     diagnostics: list[Diagnostic] = []
@@ -132,15 +138,32 @@ def examine(sources: Iterable[Source], *, known: RuleSet | None = None) -> tuple
     return (None if checked is None else RuleSet(checked)), findings
 
 
+class NotUtf8(ValueError):
+    """A rule file holds bytes that are no UTF-8 text."""
+
+
 def read_sources(path: Path) -> list[Source]:
     """The rule texts of a file, or of every `.tesla` and `.raced` file in a directory, in the order of their names."""
     if path.is_dir():
         return [
-            Source(p.read_text("utf-8"), str(p)) for p in sorted(path.iterdir()) if p.suffix in (".tesla", ".raced")
+            _read_source(p)
+            for p in sorted(path.iterdir())
+            if p.suffix in (".tesla", ".raced") and not p.is_dir()
         ]
-    return [Source(path.read_text("utf-8"), str(path))]
+    return [_read_source(path)]
+
+
+def _read_source(path: Path) -> Source:
+    try:
+        return Source(path.read_text("utf-8-sig"), str(path))  # a byte order mark is no part of the text
+    except UnicodeDecodeError as error:
+        raise NotUtf8(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
 
 
 def load(path: str | Path, *, known: RuleSet | None = None) -> RuleSet:
-    """The rules of a file, or of all rule files in a directory."""
+    """The rules of a file, or of all rule files in a directory.
+
+    Raises `TeslaError` with every diagnostic if anything is wrong with them, and `OSError` or `ValueError` if
+    they can't be read.
+    """
     return parse_sources(read_sources(Path(path)), known=known)

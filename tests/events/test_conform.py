@@ -1,9 +1,9 @@
 from fractions import Fraction
 
 import pytest
-from tests.events.strategies import ints, numbers, texts
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.events.strategies import ints, numbers, texts
 
 from tyrex.events import Conformer, Event, EventError, conform
 from tyrex.tesla.types import AttributeType, EventType, ValueType
@@ -56,7 +56,9 @@ def test_attributes_come_in_declared_order_with_null_for_what_is_missing() -> No
         ("s", "", ""),
     ],
 )
-def test_a_value_takes_its_declared_type_where_nothing_is_lost(name: str, value: object, expected: object) -> None:
+def test_a_value_takes_its_declared_type_where_nothing_is_lost(
+    name: str, value: object, expected: object
+) -> None:
     """Ints widen to the nearest float, whole floats narrow to ints, and a NaN is null."""
     assert conformed(name, value) == expected
 
@@ -67,7 +69,11 @@ def test_a_value_takes_its_declared_type_where_nothing_is_lost(name: str, value:
         ("s", 5, "Sample.s: expected string, found the int 5; send it as text, in quotes"),
         ("s", "\ud800", "well-formed Unicode"),
         ("i", "5", 'Sample.i: expected int, found the string "5"; send a whole number, without quotes'),
-        ("i", 3.5, "Sample.i: expected int, found the float 3.5; send a whole number, or declare .* as float"),
+        (
+            "i",
+            3.5,
+            "Sample.i: expected int, found the float 3.5; send a whole number, or declare .* as float",
+        ),
         ("i", float("inf"), "found the float Infinity; send a finite number"),
         ("i", True, "found the bool true"),
         ("i", 2**63, "an int has 64 bits"),

@@ -2,9 +2,9 @@ import struct
 from hashlib import blake2b
 
 import pytest
-from tests.events.strategies import events, texts, values
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.events.strategies import events, texts, values
 
 from tyrex.events import Event, EventError, Identities, composite_id, content_id, timer_id
 
@@ -85,7 +85,9 @@ def test_different_content_has_different_ids(one: Event, other: Event) -> None:
 
 
 @given(st.lists(values, max_size=3), st.integers(0, 2**64 - 1))
-def test_an_id_is_32_hexadecimal_digits(attributes: list[str | int | float | bool | None], occurrence: int) -> None:
+def test_an_id_is_32_hexadecimal_digits(
+    attributes: list[str | int | float | bool | None], occurrence: int
+) -> None:
     """Every id has 128 bits."""
     id_ = content_id(Event("A", 0, dict(zip("abc", attributes, strict=False))), occurrence)
     assert len(id_) == 32

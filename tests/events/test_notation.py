@@ -1,7 +1,7 @@
 import pytest
-from tests.events.strategies import events, texts
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.events.strategies import events, texts
 
 from tyrex.events import Event, EventError, Value, parse_event, parse_events
 from tyrex.events.literals import quote, unquote
@@ -72,7 +72,13 @@ def test_several_events_stand_on_lines_or_beside_each_other() -> None:
         D@4( x = 1,   -- of two
              y = 2 ); E@5
     """
-    assert [str(event) for event in parse_events(text)] == ["A@1()", "B@2(x=1)", "C@3()", "D@4(x=1, y=2)", "E@5()"]
+    assert [str(event) for event in parse_events(text)] == [
+        "A@1()",
+        "B@2(x=1)",
+        "C@3()",
+        "D@4(x=1, y=2)",
+        "E@5()",
+    ]
 
 
 def test_no_text_is_no_events() -> None:
@@ -90,7 +96,9 @@ def test_an_id_stands_after_the_time(text: str, id_: str) -> None:
 
 def test_values_without_a_name_take_it_from_the_declared_type() -> None:
     """A value at a position is that of the attribute declared at that position."""
-    assert parse_event('Temp@10("A1", 24.5)', TYPES) == Event("Temp", 10_000_000, {"area": "A1", "value": 24.5})
+    assert parse_event('Temp@10("A1", 24.5)', TYPES) == Event(
+        "Temp", 10_000_000, {"area": "A1", "value": 24.5}
+    )
     assert parse_event('Temp@10("A1", value=3)', TYPES).attributes == {"area": "A1", "value": 3}
 
 
@@ -108,7 +116,10 @@ def test_values_without_a_name_take_it_from_the_declared_type() -> None:
         ("A@99999999999999", "outside the years 1 to 9999"),
         ("A@300000weeks", "outside the years 1 to 9999"),
         ("A@1#(x=1)", "line 1: expected an id after `#`, found `(x=1)`"),
-        ("A@1\nB@2(x=)", "line 2: expected a value: a number, a text in quotes, true, false or null, found `)`\n  B@2(x=)"),
+        (
+            "A@1\nB@2(x=)",
+            "line 2: expected a value: a number, a text in quotes, true, false or null, found `)`\n  B@2(x=)",
+        ),
         ("A@1(x=1", "expected `,` or `)`, found the end of the text"),
         ("A@1(x=1\nB@2", "line 2: expected `,` or `)`, found `B@2`"),
         ("A@1(x=5min)", "expected a value: a number, a text in quotes, true, false or null, found `5min)`"),
@@ -153,7 +164,11 @@ def test_texts_have_the_escapes_of_rules(text: str) -> None:
     assert unquote(f'"{text}"') == unescape(f'"{text}"')
 
 
-PIECES = st.lists(st.sampled_from(["A", "@", "1", "-", "#", "(", ")", "=", ",", '"', "'", "\\", "\n", ";", " ", "min", ":", "T", "."]))
+PIECES = st.lists(
+    st.sampled_from(
+        ["A", "@", "1", "-", "#", "(", ")", "=", ",", '"', "'", "\\", "\n", ";", " ", "min", ":", "T", "."]
+    )
+)
 
 
 @given(st.text() | PIECES.map("".join) | PIECES.map(lambda pieces: "A@1(" + "".join(pieces)))

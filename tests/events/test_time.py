@@ -2,9 +2,9 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_HALF_EVEN, Decimal
 
 import pytest
-from tests.events.strategies import timestamps
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.events.strategies import timestamps
 
 from tyrex.events import (
     FIRST_TIMESTAMP,

@@ -8,7 +8,24 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _TOKEN = re.compile(r"--[^\n]*|\"[^\"]*\"|\$?\w+|[<>=!]=|\S")
-_JUNK = ["define", "from", "within", "(", ")", "and", "==", "$", "5 min", "?", "between", '"', ".", "each", "§", "not"]
+_JUNK = [
+    "define",
+    "from",
+    "within",
+    "(",
+    ")",
+    "and",
+    "==",
+    "$",
+    "5 min",
+    "?",
+    "between",
+    '"',
+    ".",
+    "each",
+    "§",
+    "not",
+]
 
 
 def good_texts() -> list[str]:
@@ -39,6 +56,6 @@ def mutants(count: int, seed: int) -> Iterator[str]:
                     text = text[:start] + rng.choice(_JUNK) + text[end:]
                 case 4:
                     text = text[:start]
-                case 5:
+                case _:
                     text = text[:start] + word[:-1] + chr(rng.randrange(33, 500)) + text[end:]
         yield text

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for TESLA's syntax trees: everything that some text can say, whether it passes the checks or not."""
+"""Hypothesis strategies for TESLA's syntax trees: everything that some text can say, right or wrong."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 from tyrex.tesla import syntax as s
 from tyrex.tesla.builder import INT_MAX, INT_MIN
 
-FUNCTIONS = (
-    "abs floor ceil round sqrt pow least greatest lower upper length concat coalesce if".split()
-)
+FUNCTIONS = "abs floor ceil round sqrt pow least greatest lower upper length concat coalesce if".split()
 AGGREGATES = "Avg Sum Min Max Count StdDev Var First Last CountDistinct avg COUNT last".split()
 TYPES = "Temp Smoke Rain Fire Alert_2 Überlauf Timer Event Rule".split()
 # Words with a meaning elsewhere are names here too: units, selections, what begins an item.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import typer
 
 from tyrex import __version__
@@ -34,11 +37,18 @@ def _version(show: bool) -> None:
 
 @app.callback()
 def _root(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version."
+    ),
 ) -> None:
     """Complex event processing: one rule file, one meaning, wherever it runs."""
 
 
 def main() -> None:
     """Run the command."""
-    app()
+    try:
+        app()
+    except OSError as error:  # such as a full disk behind standard output
+        typer.echo(f"error: {error.strerror or error}", err=True)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left can't be written either
+        raise SystemExit(1) from None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from tyrex.rules import RuleSet, examine, read_sources
+from tyrex.rules import NotUtf8, RuleSet, examine, read_sources
 from tyrex.tesla import Diagnostic, Severity, Source
 
 
@@ -26,17 +26,29 @@ def fail(message: str) -> typer.Exit:
     return typer.Exit(1)
 
 
-def sources_of(path: Path) -> list[Source]:
-    """The texts of a rule file or directory, or an error that says why they can't be read."""
+class Unreadable(Exception):
+    """A path has no rule text that can be read; the message says why."""
+
+
+def read_rules(path: Path) -> list[Source]:
+    """The texts of a rule file or directory; `Unreadable` says why there are none."""
     try:
         sources = read_sources(path)
-    except UnicodeDecodeError as error:
-        raise fail(f"{path} is not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+    except NotUtf8 as error:
+        raise Unreadable(str(error)) from None
     except OSError as error:
-        raise fail(f"{path} can't be read: {error.strerror or error}") from None
+        raise Unreadable(f"{error.filename or path} can't be read: {error.strerror or error}") from None
     if not sources:
-        raise fail(f"{path} has no .tesla or .raced file in it")
+        raise Unreadable(f"{path} has no .tesla or .raced file in it")
     return sources
+
+
+def sources_of(path: Path) -> list[Source]:
+    """The texts of a rule file or directory; says why they can't be read and exits if they can't."""
+    try:
+        return read_rules(path)
+    except Unreadable as error:
+        raise fail(str(error)) from None
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], format: OutputFormat = OutputFormat.TEXT) -> None:

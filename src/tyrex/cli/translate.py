@@ -23,6 +23,10 @@ def translate(
     except NotADuration as error:
         raise fail(str(error)) from None
     for source in sources_of(file):
+        if source.name.endswith(".tesla"):
+            if file.is_dir():
+                continue
+            raise fail(f"{source.name} is TESLA already; `tyrex format` prints it in the canonical layout")
         tree, diagnostics = examine_raced(source, default_window=default)
         if diagnostics:
             print_diagnostics(diagnostics)

@@ -71,7 +71,7 @@ class Document:
 def examine(source: Source) -> list[Diagnostic]:
     """Everything the compiler has to say about a document, in TESLA or, by its name, in RACED."""
     if source.name.endswith(".raced"):
-        from tyrex.rules import examine as examine_rules  # noqa: PLC0415  # the only use of anything above tesla
+        from tyrex.rules import examine as examine_rules  # the only use of anything above tesla
 
         return examine_rules([source])[1]
     return examine_sources([source])[1]
@@ -214,7 +214,7 @@ def make_server() -> LanguageServer:
 
 
 def _version() -> str:
-    from tyrex import __version__  # noqa: PLC0415  # the package imports its rooms, not the other way round
+    from tyrex import __version__  # the package imports its rooms, not the other way round
 
     return __version__
 

@@ -8,7 +8,7 @@ from typing import Any, SupportsFloat, SupportsInt, cast
 
 from tyrex.events.errors import EventError
 from tyrex.events.event import Event, Value
-from tyrex.events.literals import describe
+from tyrex.events.literals import describe, is_well_formed
 from tyrex.events.time import in_range
 from tyrex.tesla.types import EventType, ValueType
 
@@ -27,11 +27,8 @@ class _Unfit(Exception):
 def _string(value: Any) -> Value:
     if not isinstance(value, str):
         raise _Unfit("send it as text, in quotes")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise _Unfit("it holds half a surrogate pair: send well-formed Unicode") from None
+    if not is_well_formed(value):
+        raise _Unfit("it holds half a surrogate pair: send well-formed Unicode")
     return value if value.__class__ is str else str(value)
 
 
@@ -131,7 +128,7 @@ class Conformer:
         return Event(event.type, event.timestamp, attributes, event.id, event.rule)
 
 
-def conform(event: Event, type: EventType) -> Event:  # noqa: A002  it is what users call it
+def conform(event: Event, type: EventType) -> Event:
     """The event in the form its type declares; see `Conformer`, which is the faster way for many events.
 
     >>> from tyrex.tesla.types import AttributeType

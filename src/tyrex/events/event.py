@@ -48,7 +48,7 @@ class Event:
         return self.timestamp if name == TIMESTAMP else self.attributes.get(name, default)
 
     def __str__(self) -> str:
-        """The event in the papers' notation, as `parse_event` reads it.
+        """The event in the papers' notation, as `parse_event` reads it if its names could stand in a rule.
 
         An id is shown where the source gave it; that of a composite event is derived and left out.
         """

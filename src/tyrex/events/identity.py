@@ -54,7 +54,7 @@ def composite_id(rule: str, ids: Sequence[str]) -> str:
 
 def timer_id(instant: int) -> str:
     """The id of the timer event at an instant, in microseconds since the epoch."""
-    return _hash(b"T" + _I64(instant))
+    return _hash(b"T" + _instant(instant))
 
 
 class Identities:
@@ -96,9 +96,16 @@ def _string(text: str) -> bytes:
 
 
 def _content(event: Event) -> bytes:
-    parts = [b"E", _string(event.type), _I64(event.timestamp), _U32(len(event.attributes))]
+    parts = [b"E", _string(event.type), _instant(event.timestamp), _U32(len(event.attributes))]
     parts += map(_value, event.attributes.values())
     return b"".join(parts)
+
+
+def _instant(timestamp: int) -> bytes:
+    try:
+        return _I64(timestamp)
+    except StructError:
+        raise _unconformed(timestamp) from None
 
 
 def _value(value: Value) -> bytes:
@@ -115,4 +122,8 @@ def _value(value: Value) -> bytes:
     try:
         return _TAGGED_INT(_INT, value)
     except StructError:
-        raise EventError(f"only conformed events have an id; this one holds {describe(value)}") from None
+        raise _unconformed(value) from None
+
+
+def _unconformed(value: object) -> EventError:
+    return EventError(f"only conformed events have an id; this one holds {describe(value)}")

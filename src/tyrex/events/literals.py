@@ -12,6 +12,16 @@ _SHORT = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _LONGEST_SHOWN = 60
 
 
+def is_well_formed(text: str) -> bool:
+    """Whether the text can be encoded: half a surrogate pair, as JSON may escape it, can't."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return False
+    return True
+
+
 def quote(text: str) -> str:
     """The text as a literal in double quotes.
 

@@ -36,6 +36,7 @@ _WORD = re.compile(r"-?[^\W\d]\w*")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.,]+(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?", re.IGNORECASE)
 _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?")
 _SECONDS = re.compile(r"(-?)([0-9]+(?:\.[0-9]+)?)([^\W\d_]*)")
+_MOST_DIGITS = 1000
 _WORDS: dict[str, Value] = {
     "true": True,
     "false": False,
@@ -122,6 +123,8 @@ class _Reader:
             self.at = number.end()
             sign, digits, unit = number.groups()
             if unit:
+                if len(digits) > _MOST_DIGITS:
+                    raise EventError(f"expected a time of at most {_MOST_DIGITS} digits, found {len(digits)}")
                 length = parse_duration(digits + unit)
                 return in_range(-length if sign else length)
             return to_microseconds(Decimal(sign + digits))
@@ -175,8 +178,8 @@ class _Reader:
             if number[1] or number[2]:
                 self.at = number.end()
                 return float(number[0])
-            if len(number[0]) > 1000:
-                self.fail("a number of fewer digits")
+            if len(number[0]) > _MOST_DIGITS:
+                self.fail(f"a number of at most {_MOST_DIGITS} digits")
             self.at = number.end()
             return int(number[0])
         word = _WORD.match(self.text, self.at)

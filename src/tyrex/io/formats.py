@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tyrex.events import EventError
+from tyrex.io.decoder import SPACE
 from tyrex.io.jsonarray import JsonArrayReader
 from tyrex.io.jsonlines import DAMAGED, JsonLinesReader, opened
 from tyrex.io.reader import EventReader, OnRejected
 from tyrex.tesla.types import EventType
 
 STANDARD_INPUT = "-"
-_SPACE = b" \t\r\n"
+_SPACE = SPACE.encode()
 _LINES = (".jsonl", ".ndjson")
 _EITHER = ".json"
 SUPPORTED = "JSON lines (`.jsonl`, `.ndjson`, or `-` for standard input) or JSON (`.json`), also with `.gz`"
@@ -39,7 +40,7 @@ def open_events(
         return JsonArrayReader(path, types=types, strict=strict, on_rejected=on_rejected)
     if name.endswith((*_LINES, _EITHER)):
         return JsonLinesReader(path, types=types, strict=strict, on_rejected=on_rejected)
-    raise EventError(f"the format of `{path.name}` is not known: expected {SUPPORTED}")
+    raise EventError(f"the format of `{path}` is not known: expected {SUPPORTED}")
 
 
 def _begins_array(path: Path) -> bool:
@@ -49,5 +50,5 @@ def _begins_array(path: Path) -> bool:
             while not beginning and (more := stream.read(1024)):
                 beginning = more.lstrip(_SPACE)
     except DAMAGED as error:
-        raise EventError(f"{path.name} is damaged: {error}") from None
+        raise EventError(f"{path} is damaged: {error}; get it once more") from None
     return beginning.startswith(b"[")

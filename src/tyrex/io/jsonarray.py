@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tyrex.events import Event, EventError
-from tyrex.io.jsonevent import decoder, event_of
+from tyrex.io.decoder import SPACE, TOO_DEEP, TOO_LONG, decoder, trouble
+from tyrex.io.jsonevent import event_of
 from tyrex.io.jsonlines import DAMAGED, opened
 from tyrex.io.reader import OnRejected, Rejections
 from tyrex.tesla.types import EventType
 
-_SPACE = re.compile(r"[ \t\r\n]*")
+_SPACE = re.compile(f"[{SPACE}]*")
 
 
 class JsonArrayReader(Rejections):
@@ -31,7 +32,7 @@ class JsonArrayReader(Rejections):
         strict: bool = False,
         on_rejected: OnRejected | None = None,
     ) -> None:
-        super().__init__(strict=strict, on_rejected=on_rejected)
+        super().__init__(str(path), strict=strict, on_rejected=on_rejected)
         self._path = Path(path)
         self._types = types
 
@@ -42,9 +43,12 @@ class JsonArrayReader(Rejections):
             with opened(self._path) as stream:
                 text = stream.read().decode("utf-8-sig")
         except DAMAGED as error:
-            raise EventError(f"{self._path.name} is damaged: {error}") from None
-        except UnicodeDecodeError:
-            raise EventError(f"{self._path.name} is not UTF-8: save it in this encoding") from None
+            raise EventError(f"{self._path} is damaged: {error}; get it once more") from None
+        except UnicodeDecodeError as error:
+            line_number = bytes(error.object).count(b"\n", 0, error.start) + 1
+            raise EventError(
+                f"{self._path}: line {line_number}: not UTF-8: save the data in this encoding"
+            ) from None
         yield from self._read(text)
 
     def _read(self, text: str) -> Iterator[Event]:
@@ -60,10 +64,13 @@ class JsonArrayReader(Rejections):
             try:
                 element, end = decoder.raw_decode(text, at)
             except json.JSONDecodeError as error:
-                self._give_up(text, at, f"{error.msg} at line {error.lineno}, column {error.colno}")
+                self._give_up(text, at, trouble(error, f"line {error.lineno}, column {error.colno}"))
                 return
-            except (ValueError, RecursionError) as error:  # thousands of digits, or of brackets
-                self._give_up(text, at, str(error))
+            except RecursionError:
+                self._give_up(text, at, TOO_DEEP)
+                return
+            except ValueError:
+                self._give_up(text, at, TOO_LONG)
                 return
             self._line_number, self._text = line_number, text[at:end]
             try:

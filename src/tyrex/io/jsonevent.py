@@ -5,11 +5,10 @@ An event is an object whose keys are `type`, `timestamp` and its attributes:
     {"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}
 
 Beside them may stand `id`, the id that the source gave, and for composite events `rule` and `lineage`. If the
-type declares an attribute of the name `id` or `rule`, the key is that attribute. Of a key that stands twice,
-the last one counts.
+type declares an attribute of one of these names, the key is that attribute. No key may stand twice.
 
 An event with an attribute that is called like one of these keys is written with its attributes in an object
-of their own, where they can't be mistaken, and any event can be read in that form:
+of their own, and any event can be read in that form. The keys beside it are then never mistaken for them:
 
     {"type": "Order", "timestamp": 10, "attributes": {"type": "express", "id": 7}, "id": "shop/1"}
 """
@@ -22,17 +21,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tyrex.events import Event, EventError, Value, format_timestamp, to_microseconds
-from tyrex.events.literals import describe
+from tyrex.events.literals import describe, is_well_formed, quote
 from tyrex.io.cloudevents import SPECVERSION, read_cloud_event
+from tyrex.io.decoder import NOT_UNICODE, SPACE, TOO_DEEP, TOO_LONG, decoder, trouble, unrepeated, well_formed
 from tyrex.tesla.types import EventType
 
 _ATTRIBUTES = "attributes"
 _RESERVED = frozenset(("type", "timestamp", "id", "rule", "lineage", SPECVERSION))
-_CONSTANTS = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
-decoder = json.JSONDecoder(parse_constant=_CONSTANTS.__getitem__)
-"""Reads JSON as we do: NaN as null, Infinity as a float."""
+_EXAMPLE = '`{"type": "Temp", "timestamp": 10, "value": 24.5}`'
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
@@ -40,7 +36,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 def read_json_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | None = None) -> Event:
     """The event that a JSON object describes; its attributes are still as they were sent.
 
-    `types` tells whether a key `id` or `rule` is an attribute. Values that don't fit their type, objects and
+    `types` tells whether a key `id`, `rule` or `lineage` is an attribute. Values that don't fit their type, objects and
     arrays among them, are for `Conformer` to find.
 
     >>> print(read_json_event({"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}))
@@ -51,43 +47,54 @@ def read_json_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | Non
 
 def _read(attributes: dict[str, Any], types: Mapping[str, EventType] | None) -> Event:
     """The event in an object that becomes its attributes."""
-    if SPECVERSION in attributes and isinstance(attributes[SPECVERSION], str):
+    if SPECVERSION in attributes:
         return read_cloud_event(attributes, types)
     type_ = attributes.pop("type", None)
     if not isinstance(type_, str) or not type_:
-        raise EventError("an event needs `type`, a text, as in " + _EXAMPLE)
+        raise EventError(f"an event needs `type`, a text, as in {_EXAMPLE}")
     timestamp = attributes.pop("timestamp", None)
     if timestamp is None:
-        raise EventError("an event needs `timestamp`, in seconds or as a date, as in " + _EXAMPLE)
+        raise EventError(f"an event needs `timestamp`, in seconds or as a date, as in {_EXAMPLE}")
     timestamp = to_microseconds(timestamp)
+    declared: Mapping[str, object] = types[type_].by_name if types is not None and type_ in types else {}
     nested: dict[str, Any] = {}
-    if _ATTRIBUTES in attributes and isinstance(attributes[_ATTRIBUTES], dict):
-        nested = attributes.pop(_ATTRIBUTES)
+    if isinstance(attributes.get(_ATTRIBUTES), dict):
+        nested, declared = unrepeated(attributes.pop(_ATTRIBUTES)), {}
     id_ = rule = None
-    if "id" in attributes and not _is_attribute("id", type_, types, nested):
+    if "id" in attributes and "id" not in declared:
         id_ = _read_id(attributes.pop("id"))
-    if "rule" in attributes and not _is_attribute("rule", type_, types, nested):
+    if "rule" in attributes and "rule" not in declared:
         rule = _read_rule(attributes.pop("rule"))
-    if "lineage" in attributes and isinstance(attributes["lineage"], list):
+    if "lineage" not in declared and isinstance(attributes.get("lineage"), list):
         del attributes["lineage"]
     if nested:
+        for name in attributes:
+            if name in nested:
+                raise EventError(f"the key {quote(name)} stands in `attributes` and beside it: send it once")
         attributes |= nested
-    return Event(type_, timestamp, attributes, id_, rule)
+    return Event(well_formed(type_), timestamp, attributes, id_, rule)
 
 
 def parse_json_event(text: str, types: Mapping[str, EventType] | None = None) -> Event:
     """The event that a JSON text describes; EventError says why it is none."""
+    start = 0 if text.startswith("{") else len(text) - len(text.lstrip(SPACE))
     try:
-        obj, end = decoder.raw_decode(text)
+        obj, end = decoder.raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise EventError(f"not JSON: {error.msg} at column {error.pos + 1}") from None
+        what = trouble(error, f"column {error.pos + 1}")
+        raise EventError(
+            f"not JSON: {what}; write each event as one object on one line, as {_EXAMPLE}"
+        ) from None
     except RecursionError:
-        raise EventError("not an event: nested too deeply") from None
-    except ValueError as error:  # a number of thousands of digits
-        raise EventError(f"not readable JSON: {error}") from None
-    if end != len(text):
-        raise EventError(f"not JSON: one object on a line, but another text follows at column {end + 1}")
-    if obj.__class__ is dict and "\\u" not in text:  # only an escape can make half a surrogate pair
+        raise EventError(TOO_DEEP) from None
+    except ValueError:
+        raise EventError(TOO_LONG) from None
+    if end != len(text) and (rest := text[end:].lstrip(SPACE)):
+        column = len(text) - len(rest) + 1
+        raise EventError(
+            f"more text after the event, at column {column}: write each event on a line of its own"
+        )
+    if obj.__class__ is dict and "\\u" not in text and is_well_formed(text):
         return _read(obj, types)
     return event_of(obj, types)
 
@@ -95,13 +102,13 @@ def parse_json_event(text: str, types: Mapping[str, EventType] | None = None) ->
 def event_of(obj: Any, types: Mapping[str, EventType] | None) -> Event:
     """The event that a JSON value describes, whatever it is."""
     if not isinstance(obj, dict):
-        raise EventError(f"an event must be a JSON object, found {describe(obj)}")
+        raise EventError(f"an event must be a JSON object, as {_EXAMPLE}, found {describe(obj)}")
     try:
-        json.dumps(obj, ensure_ascii=False).encode()
+        json.dumps(unrepeated(obj), ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise EventError("a text holds half a surrogate pair: send well-formed Unicode") from None
+        raise EventError(NOT_UNICODE) from None
     except RecursionError:
-        raise EventError("not an event: nested too deeply") from None
+        raise EventError(TOO_DEEP) from None
     return _read(obj, types)
 
 
@@ -134,27 +141,21 @@ def write_json_event(event: Event, *, lineage: Sequence[str | Event] | None = No
     return _encode(json_record(event, lineage=lineage))
 
 
-_EXAMPLE = '`{"type": "Temp", "timestamp": 10, "value": 24.5}`'
-
-
-def _is_attribute(
-    key: str, type_: str, types: Mapping[str, EventType] | None, nested: Mapping[str, Any]
-) -> bool:
-    """Whether the key is an attribute that its type declares, and not given in the object of attributes."""
-    return types is not None and type_ in types and key in types[type_].by_name and key not in nested
-
-
 def _read_id(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return well_formed(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     raise EventError(f"the `id` of an event must be a text or a whole number, found {describe(value)}")
 
 
 def _read_rule(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return well_formed(value)
     raise EventError(f"the `rule` of an event must be a text, found {describe(value)}")
 
 

@@ -28,8 +28,9 @@ OnRejected: TypeAlias = Callable[[Rejected], None]
 class EventReader(Protocol):
     """A source of events: iterate it for the events in the order of the data.
 
-    Bad data never ends the reading. It goes to `rejected`, or to the function that the reader was made with
-    (an endless input should have one, as a list only grows). A strict reader raises EventError instead.
+    Bad data does not end the reading. It goes to `rejected`, or to the function that the reader was made with
+    (an endless input should have one, as a list only grows). A strict reader raises EventError instead. So does
+    any reader where the data itself breaks off, as in a damaged archive.
     """
 
     rejected: list[Rejected]
@@ -42,10 +43,11 @@ class EventReader(Protocol):
 
 
 class Rejections:
-    """Keeps account of what a reader rejects; `at` and `text` are the data it is reading."""
+    """Keeps account of what a reader rejects: the data at `_line_number`, which is `_text`."""
 
-    def __init__(self, *, strict: bool, on_rejected: OnRejected | None) -> None:
+    def __init__(self, name: str, *, strict: bool, on_rejected: OnRejected | None) -> None:
         self.rejected: list[Rejected] = []
+        self._name = name
         self._strict = strict
         self._on_rejected = on_rejected if on_rejected is not None else self.rejected.append
         self._line_number = 0
@@ -53,9 +55,10 @@ class Rejections:
 
     def reject(self, reason: str) -> None:
         """Reject the event that was given last, for a reason that the reader could not know."""
-        rejected = Rejected(self._line_number, self._text, reason)
+        text = self._text.encode(errors="backslashreplace").decode()  # so that it can be printed, always
+        rejected = Rejected(self._line_number, text, reason)
         if self._strict:
-            raise EventError(str(rejected))
+            raise EventError(f"{self._name}: {rejected}" if self._name else str(rejected))
         self._on_rejected(rejected)
 
     def _restart(self) -> None:

@@ -17,7 +17,8 @@ _CODES = {"TSL004": "RCD005", "TSL005": "RCD002"}
 
 def as_raced(error: BuildError) -> BuildError:
     """The error under the code that RACED has for it."""
-    return BuildError(_CODES.get(error.code, "RCD001"), error.message, error.span, error.suggestion)
+    code = error.code if error.code.startswith("RCD") else _CODES.get(error.code, "RCD001")
+    return BuildError(code, error.message, error.span, error.suggestion)
 
 
 def _trees(children: list[Any]) -> tuple[Any, ...]:
@@ -47,7 +48,9 @@ class RacedBuilder(Transformer[Token, Any]):
 
     def advertisement(self, children: list[Any]) -> Advertisement:
         keyword, _, name, attributes, end = children
-        return Advertisement(self._identifier(name), attributes or (), self._span(keyword).to(self._span(end)))
+        return Advertisement(
+            self._identifier(name), attributes or (), self._span(keyword).to(self._span(end))
+        )
 
     def declarations(self, children: list[Any]) -> tuple[s.AttributeDeclaration, ...]:
         return _trees(children)
@@ -106,7 +109,9 @@ class RacedBuilder(Transformer[Token, Any]):
     def number(self, children: list[Any], largest: int = 2**63 - 1) -> s.Literal:
         literal = self._tesla.number(children)
         if isinstance(literal.value, int) and literal.value > largest:
-            raise BuildError("RCD005", "this number does not fit into 64 bits", literal.span, "write it as a float")
+            raise BuildError(
+                "RCD005", "this number does not fit into 64 bits", literal.span, "write it as a float"
+            )
         return literal
 
     def string(self, children: list[Any]) -> s.Literal:

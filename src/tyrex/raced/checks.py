@@ -10,7 +10,9 @@ from tyrex.tesla import syntax as s
 from tyrex.tesla.diagnostics import Diagnostic, did_you_mean
 from tyrex.tesla.source import Source
 
-_RESERVED = frozenset("define from where consuming within between each and or not in as true false null".split())
+_RESERVED = frozenset(
+    "define from where consuming within between each and or not in as true false null".split()
+)
 # Behind `not` these are read as functions; they are TESLA's, and the first ones fit in any case.
 _FUNCTION = re.compile(
     r"(?i:Avg|Sum|Min|Max|CountDistinct|Count|StdDev|Var|First|Last)"
@@ -103,7 +105,9 @@ def _no_message(definition: Definition, source: Source) -> list[Diagnostic]:
 def _unbound(definition: Definition, source: Source) -> Iterator[Diagnostic]:
     """Each parameter that no message gives a value, where it is used first."""
     bound = _bound(constraint for part in definition.pattern.positive for constraint in part.constraints)
-    used = [operand for part in definition.pattern.filters for c in part.constraints for operand in c.operands]
+    used = [
+        operand for part in definition.pattern.filters for c in part.constraints for operand in c.operands
+    ]
     reported: set[str] = set()
     for value in (*(attribute.value for attribute in definition.attributes), *used):
         if isinstance(value, s.Parameter) and value.name not in bound | reported:
@@ -115,7 +119,9 @@ def _unbound(definition: Definition, source: Source) -> Iterator[Diagnostic]:
                 value.span,
                 source,
                 expected=f"an `attribute = ${value.name}` in a filter without `NOT`",
-                suggestion=near.replace("`", "`$", 1) if near else f"write `= ${value.name}` behind its attribute",
+                suggestion=near.replace("`", "`$", 1)
+                if near
+                else f"write `= ${value.name}` behind its attribute",
             )
 
 
@@ -127,7 +133,9 @@ def _bound(constraints: Iterable[s.Comparison]) -> set[str]:
         pairs = zip(constraint.operands, constraint.operators, constraint.operands[1:], strict=False)
         for left, operator, right in pairs:
             match left, right:
-                case (s.Name(), s.Parameter(name=name)) | (s.Parameter(name=name), s.Name()) if operator == "=":
+                case (s.Name(), s.Parameter(name=name)) | (s.Parameter(name=name), s.Name()) if (
+                    operator == "="
+                ):
                     reached.append(name)
                 case (s.Parameter(name=one), s.Parameter(name=other)) if operator == "=":
                     equal.setdefault(one, []).append(other)

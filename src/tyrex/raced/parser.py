@@ -60,7 +60,7 @@ def _cut(text: str) -> tuple[list[Comment], list[Span]]:
     first = head.end() if head else 0
     if first < (starts[0] if starts else len(text)):
         starts.insert(0, first)
-    ends = [*starts[1:], len(text)]
+    ends = [*starts[1:], len(text)] if starts else []
     return comments, [Span(start, end) for start, end in zip(starts, ends, strict=True)]
 
 

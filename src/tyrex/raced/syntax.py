@@ -8,11 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tyrex.tesla.source import NOWHERE, Span
-from tyrex.tesla.syntax import AttributeDeclaration, Comment, Comparison, Duration, Identifier, Literal, Parameter
+from tyrex.tesla.syntax import (
+    AttributeDeclaration,
+    Comment,
+    Comparison,
+    Duration,
+    Identifier,
+    Literal,
+    Parameter,
+)
 
 
 def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]  # dataclass field
+    return field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ def explain_syntax_error(error: UnexpectedInput, source: Source, piece: Span) ->
         span,
         source,
         expected,
-        "an unfinished text" if found[0] in "\"'" and len(_accepted(error)) != 1 and not _closed(found) else f"`{found}`",
+        "an unfinished text" if found[0] in "\"'" and not _closed(found) else f"`{found}`",
         _guess(found, accepted, source.text[piece.start : span.start]),
     )
 
@@ -95,7 +95,8 @@ def _place(error: UnexpectedInput, source: Source, piece: Span) -> Span | None:
             return None
         start = piece.start + (error.token.start_pos or 0)
         return Span(start, start + len(error.token.value))
-    start = min(piece.start + max(error.pos_in_stream or 0, 0), piece.end - 1)
+    position: int = getattr(error, "pos_in_stream", None) or 0
+    start = min(piece.start + max(position, 0), piece.end - 1)
     if source.text[start] in "\"'":  # an open text: it can only be meant to go on to the end of the line
         line_end = source.text.find("\n", start, piece.end)
         return Span(start, start + len(source.text[start : piece.end if line_end < 0 else line_end].rstrip()))
@@ -129,6 +130,8 @@ def _guess(found: str, accepted: set[str], before: str) -> str:
         return "a parameter is `$` and a name, as in `$X`"
     if word == "or":
         return "RACED has no OR: define the event once for each alternative"
+    if word == "within" and before.rstrip().endswith(")"):
+        return "move the window inside the parentheses: `DefineEvent(Fire, Temp AND Alert WITHIN 5 min)`"
     if found == "(" and previous == "not":
         return "`NOT` stands before a single filter: `NOT A[..] AND NOT B[..]`"
     if found == "(" and {"LSQB", "RPAR"} & accepted:

@@ -30,9 +30,7 @@ def translate(text: str, *, name: str = "<rules>", default_window: int = DEFAULT
     return file
 
 
-def examine_raced(
-    source: Source, *, default_window: int = DEFAULT_WINDOW
-) -> tuple[s.File, list[Diagnostic]]:
+def examine_raced(source: Source, *, default_window: int = DEFAULT_WINDOW) -> tuple[s.File, list[Diagnostic]]:
     """The TESLA rules of what is right, and the diagnostics of the rest; every span is a place in the RACED text."""
     file, diagnostics = parse_raced(source)
     sound = []
@@ -73,7 +71,9 @@ def _rule_names(definitions: Sequence[Definition]) -> Iterator[str]:
 def _rules(definition: Definition, names: Iterator[str], default_window: int) -> Iterator[s.Rule]:
     pattern = definition.pattern
     window = pattern.window or s.Duration(default_window, definition.name.span)
-    terms = [_term(part, alias) for part, alias in zip(pattern.positive, _aliases(pattern.positive), strict=True)]
+    terms = [
+        _term(part, alias) for part, alias in zip(pattern.positive, _aliases(pattern.positive), strict=True)
+    ]
     for terminator in terms:
         anchor = s.Identifier(terminator.name.text, terminator.type.span)
         within = s.Within(window, anchor, window.span)

@@ -155,7 +155,9 @@ class Reference:
     def _expire(self, deadline: Deadline) -> None:
         if self._is_consumed(deadline.rule, deadline.first):
             return
-        timer = self._append(Event("Timer", deadline.due, timer_fields(deadline.due, self._zone)), timer_id(deadline.due))
+        timer = self._append(
+            Event("Timer", deadline.due, timer_fields(deadline.due, self._zone)), timer_id(deadline.due)
+        )
         self._drain(deque(self._fire(deadline.rule, [timer, deadline.first])))
 
     # Composite events, hierarchies (section 6)
@@ -192,7 +194,9 @@ class Reference:
             return
         assert rule.deadline is not None
         due = occurrence.time + rule.deadline
-        timer = Occurrence(Event("Timer", due, timer_fields(due, self._zone)), timer_id(due), len(self._history))
+        timer = Occurrence(
+            Event("Timer", due, timer_fields(due, self._zone)), timer_id(due), len(self._history)
+        )
         conditions = rule.terminator.conditions + first.conditions
         if self._all_hold(conditions, [timer, occurrence]):
             self._deadlines.append(Deadline(due, occurrence, rule))
@@ -229,7 +233,9 @@ class Reference:
 
     def _select(self, rule: CheckedRule, chosen: list[Occurrence]) -> list[Occurrence]:
         event = rule.events[len(chosen)]
-        assert event.anchor is not None and event.window is not None and event.selection is not None
+        assert event.anchor is not None
+        assert event.window is not None
+        assert event.selection is not None
         anchor = chosen[event.anchor]
         candidates = [
             b

@@ -95,12 +95,20 @@ AGGREGATES: dict[str, AggregateFunction] = {
         AggregateFunction("Sum", "the sum of the values", _NUMBERS, None, _sum),
         AggregateFunction("Min", "the smallest value", _ORDERED, None, lambda v, _: min(v) if v else None),  # type: ignore[type-var]
         AggregateFunction("Max", "the greatest value", _ORDERED, None, lambda v, _: max(v) if v else None),  # type: ignore[type-var]
-        AggregateFunction("Count", "how many events there are", _ANY, INT, lambda v, _: len(v), takes_attribute=False),
+        AggregateFunction(
+            "Count", "how many events there are", _ANY, INT, lambda v, _: len(v), takes_attribute=False
+        ),
         AggregateFunction("StdDev", "the standard deviation of the population", _NUMBERS, FLOAT, _deviation),
         AggregateFunction("Var", "the variance of the population", _NUMBERS, FLOAT, _variance),
-        AggregateFunction("First", "the value of the first event", _ANY, None, lambda v, _: v[0] if v else None),
-        AggregateFunction("Last", "the value of the last event", _ANY, None, lambda v, _: v[-1] if v else None),
-        AggregateFunction("CountDistinct", "how many different values there are", _ANY, INT, lambda v, _: len(set(v))),
+        AggregateFunction(
+            "First", "the value of the first event", _ANY, None, lambda v, _: v[0] if v else None
+        ),
+        AggregateFunction(
+            "Last", "the value of the last event", _ANY, None, lambda v, _: v[-1] if v else None
+        ),
+        AggregateFunction(
+            "CountDistinct", "how many different values there are", _ANY, INT, lambda v, _: len(set(v))
+        ),
     )
 }
 

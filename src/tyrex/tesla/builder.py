@@ -92,7 +92,9 @@ class TreeBuilder(Transformer[Token, Any]):
     def attribute_declaration(self, children: list[Any]) -> s.AttributeDeclaration:
         name, type_ = children
         return s.AttributeDeclaration(
-            self._identifier(name), self._maybe(type_), self._span(name).to(self._span(type_ if type_ is not None else name))
+            self._identifier(name),
+            self._maybe(type_),
+            self._span(name).to(self._span(type_ if type_ is not None else name)),
         )
 
     def rule_name(self, children: list[Any]) -> tuple[Span, s.Identifier]:
@@ -144,7 +146,9 @@ class TreeBuilder(Transformer[Token, Any]):
         event, keyword, alias = children
         if keyword is None:
             return event  # type: ignore[no-any-return]  # plain_event made it
-        return s.EventTerm(event.type, event.arguments, self._identifier(alias), event.span.to(self._span(alias)))
+        return s.EventTerm(
+            event.type, event.arguments, self._identifier(alias), event.span.to(self._span(alias))
+        )
 
     def plain_event(self, children: list[Any]) -> s.EventTerm:
         name, arguments = children
@@ -161,7 +165,9 @@ class TreeBuilder(Transformer[Token, Any]):
             return s.Selection(s.Policy(token.value.lower()), 1, self._span(token))
         count, policy = token.value.split("-")
         if not 0 < int(count) <= INT_MAX:
-            raise BuildError("TSL004", f"`{token.value}`: k counts from 1", self._span(token), "write `1-last` or `last`")
+            raise BuildError(
+                "TSL004", f"`{token.value}`: k counts from 1", self._span(token), "write `1-last` or `last`"
+            )
         return s.Selection(s.Policy(policy.strip().lower()), int(count), self._span(token))
 
     def selected_event(self, children: list[Any]) -> s.SelectedEvent:
@@ -181,11 +187,15 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def within(self, children: list[Any]) -> s.Within:
         keyword, window, _, anchor = children
-        return s.Within(self.duration([window]), self._identifier(anchor), self._span(keyword).to(self._span(anchor)))
+        return s.Within(
+            self.duration([window]), self._identifier(anchor), self._span(keyword).to(self._span(anchor))
+        )
 
     def between(self, children: list[Any]) -> s.Between:
         keyword, first, second = children
-        return s.Between(self._identifier(first), self._identifier(second), self._span(keyword).to(self._span(second)))
+        return s.Between(
+            self._identifier(first), self._identifier(second), self._span(keyword).to(self._span(second))
+        )
 
     # Expressions
 
@@ -240,13 +250,19 @@ class TreeBuilder(Transformer[Token, Any]):
         return children[1]  # type: ignore[no-any-return]
 
     def call(self, children: list[Any]) -> s.Call:
-        return s.Call(self._identifier(children[0]), _present(children[1:]), self._span(children[0]).to(self._span(children[-1])))
+        return s.Call(
+            self._identifier(children[0]),
+            _present(children[1:]),
+            self._span(children[0]).to(self._span(children[-1])),
+        )
 
     def aggregate(self, children: list[Any]) -> s.Aggregate:
         function, _, event, attribute, inside, end, behind = children
         span = self._span(function).to(behind.span if behind is not None else self._span(end))
         if inside is not None and behind is not None:
-            raise BuildError("TSL008", "this aggregate has two intervals", behind.span, "leave one of them out")
+            raise BuildError(
+                "TSL008", "this aggregate has two intervals", behind.span, "leave one of them out"
+            )
         return s.Aggregate(self._identifier(function), event, self._maybe(attribute), inside or behind, span)
 
     def number(self, children: list[Any]) -> s.Literal:
@@ -255,11 +271,18 @@ class TreeBuilder(Transformer[Token, Any]):
             # One more than the greatest is let through for `-9223372036854775808`; the types pass refuses the rest.
             value = int(token.value) if len(token.value) < 40 else INT_MAX + 2
             if value > INT_MAX + 1:
-                raise BuildError("TSL004", "this number does not fit into 64 bits", self._span(token), "write it as a float")
+                raise BuildError(
+                    "TSL004",
+                    "this number does not fit into 64 bits",
+                    self._span(token),
+                    "write it as a float",
+                )
             return s.Literal(value, self._span(token))
         number = float(token.value)
         if number in (float("inf"), float("-inf")):
-            raise BuildError("TSL004", "this number is too large for a float", self._span(token), "use a smaller number")
+            raise BuildError(
+                "TSL004", "this number is too large for a float", self._span(token), "use a smaller number"
+            )
         return s.Literal(number, self._span(token))
 
     def string(self, children: list[Any]) -> s.Literal:
@@ -279,9 +302,13 @@ class TreeBuilder(Transformer[Token, Any]):
         try:
             microseconds = parse_duration(token.value)
         except NotADuration as error:
-            raise BuildError("TSL005", str(error), self._span(token), "use a smaller unit, as in `1500 us`") from None
+            raise BuildError(
+                "TSL005", str(error), self._span(token), "use a smaller unit, as in `1500 us`"
+            ) from None
         if microseconds > INT_MAX:
-            raise BuildError("TSL005", "this duration is too long", self._span(token), "at most about 290,000 years")
+            raise BuildError(
+                "TSL005", "this duration is too long", self._span(token), "at most about 290,000 years"
+            )
         return s.Duration(microseconds, self._span(token))
 
     def parameter(self, children: list[Any]) -> s.Parameter:
@@ -292,13 +319,17 @@ class TreeBuilder(Transformer[Token, Any]):
 
     def attribute_of(self, children: list[Any]) -> s.AttributeOf:
         event, attribute = children
-        return s.AttributeOf(self._identifier(event), self._identifier(attribute), self._span(event).to(self._span(attribute)))
+        return s.AttributeOf(
+            self._identifier(event), self._identifier(attribute), self._span(event).to(self._span(attribute))
+        )
 
     # Subscriptions
 
     def long_subscription(self, children: list[Any]) -> s.Subscription:
         keyword, _, name, *rest = children
-        return s.Subscription(self._identifier(name), _present(rest), self._span(keyword).to(self._span(rest[-1])))
+        return s.Subscription(
+            self._identifier(name), _present(rest), self._span(keyword).to(self._span(rest[-1]))
+        )
 
     def short_subscription(self, children: list[Any]) -> s.Subscription:
         event = self.plain_event(children)

@@ -127,14 +127,18 @@ def _freeze(context: Context, known: CheckedRules) -> CheckedRules:
 
 
 def _freeze_type(draft: TypeDraft) -> EventType:
-    attributes = tuple(AttributeType(name, next(iter(slot.allowed))) for name, slot in draft.attributes.items())
+    attributes = tuple(
+        AttributeType(name, next(iter(slot.allowed))) for name, slot in draft.attributes.items()
+    )
     return EventType(draft.name, attributes, draft.origin)
 
 
 def _freeze_rule(rule: RuleDraft, types: Mapping[str, EventType], offset: int) -> CheckedRule:
     names = [event.type.name for event in rule.events]
 
-    def settle(expression: Expression, candidate: str | None = None, wanted: ValueType | None = None) -> Expression:
+    def settle(
+        expression: Expression, candidate: str | None = None, wanted: ValueType | None = None
+    ) -> Expression:
         return widen(expression, names, types, candidate, wanted)
 
     defines = types[rule.syntax.defines.text]
@@ -167,4 +171,3 @@ def _freeze_rule(rule: RuleDraft, types: Mapping[str, EventType], offset: int) -
         syntax=rule.syntax,
         source=rule.source,
     )
-

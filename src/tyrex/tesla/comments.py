@@ -1,8 +1,9 @@
 """Where the comments of a rule text go when the text is laid out anew.
 
 The layout has one line for each part of an item: the declaration; or the rule's name, its `define`, each event and
-condition of its `from`, each assignment of its `where`, its `consuming`. A comment on a line of its own goes before the line that
-holds the code behind it; a comment at the end of a line goes to the end of the line that holds the code before it.
+condition of its `from`, each assignment of its `where`, its `consuming`. A comment on a line of its own goes before
+the line that holds the code behind it; a comment at the end of a line goes to the end of the line that holds the
+code before it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ CANDIDATE = -1
 
 
 def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]  # dataclass field
+    return field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,9 @@ class Literal:
 
     def __eq__(self, other: object) -> bool:
         """Equal if value and type are: `1`, `1.0` and `true` are three literals."""
-        return isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+        return (
+            isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+        )
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))
@@ -147,17 +149,7 @@ class Aggregate:
 
 
 Expression = (
-    Literal
-    | Attribute
-    | Parameter
-    | Unary
-    | Binary
-    | Compare
-    | OneOf
-    | Call
-    | Present
-    | Precedes
-    | Aggregate
+    Literal | Attribute | Parameter | Unary | Binary | Compare | OneOf | Call | Present | Precedes | Aggregate
 )
 
 
@@ -174,7 +166,8 @@ def children(expression: Expression) -> tuple[Expression, ...]:
             return arguments
         case Aggregate(conditions=conditions):
             return conditions
-    return ()
+        case _:
+            return ()
 
 
 def walk(expression: Expression) -> Iterator[Expression]:
@@ -202,9 +195,15 @@ def rebuild(expression: Expression, change: Callable[[Expression], Expression]) 
                 options=tuple(rebuild(option, change) for option in expression.options),
             )
         case Call():
-            expression = replace(expression, arguments=tuple(rebuild(a, change) for a in expression.arguments))
+            expression = replace(
+                expression, arguments=tuple(rebuild(a, change) for a in expression.arguments)
+            )
         case Aggregate():
-            expression = replace(expression, conditions=tuple(rebuild(c, change) for c in expression.conditions))
+            expression = replace(
+                expression, conditions=tuple(rebuild(c, change) for c in expression.conditions)
+            )
+        case _:
+            pass
     return change(expression)
 
 
@@ -230,6 +229,8 @@ def events_in(expression: Expression) -> set[int]:
                 found.add(anchor)
             case Aggregate(interval=Between(earlier=earlier, later=later)):
                 found |= {earlier, later}
+            case _:
+                pass
     return found
 
 

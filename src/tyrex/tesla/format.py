@@ -122,7 +122,11 @@ class _Block:
         return cls(tuple(_joined(commented)))
 
     def rows(self) -> list[str]:
-        return [row for line in self.lines for row in (*(" " * line.indent + c.text for c in line.before), line.row())]
+        return [
+            row
+            for line in self.lines
+            for row in (*(" " * line.indent + c.text for c in line.before), line.row())
+        ]
 
 
 def _joined(lines: list[_Line]) -> list[_Line]:
@@ -184,10 +188,9 @@ def _declarations(attributes: Sequence[s.AttributeDeclaration]) -> str:
 
 def _pattern(part: s.Terminator | s.Conjunct) -> str:
     match part:
-        case s.Terminator(event=event, deadline=None):
-            return _event(event)
-        case s.Terminator(event=event, deadline=s.Duration(microseconds=delay)):
-            return f"{format_duration(delay)} after {_event(event)}"
+        case s.Terminator(event=event, deadline=deadline):
+            after = "" if deadline is None else f"{format_duration(deadline.microseconds)} after "
+            return after + _event(event)
         case s.SelectedEvent(selection=selection, event=event, within=within):
             return f"{selection} {_event(event)} {_interval(within)}"
         case s.NegatedEvent(event=event, interval=interval):

@@ -94,7 +94,9 @@ def _pow(x: int | float, y: int | float, *, tally: Tally) -> Value:
         return None
 
 
-def _extreme(pick: Callable[[list[int | float] | list[str]], Value]) -> Callable[[Sequence[Value], Tally], Value]:
+def _extreme(
+    pick: Callable[[list[int | float] | list[str]], Value],
+) -> Callable[[Sequence[Value], Tally], Value]:
     def apply(arguments: Sequence[Value], tally: Tally) -> Value:
         present = [a for a in arguments if a is not None]
         return pick(present) if present else None  # type: ignore[arg-type]  # of one kind, says the types pass
@@ -115,10 +117,22 @@ FUNCTIONS: dict[str, Function] = {
     for f in (
         Function("abs", "the number without its sign", 1, 1, _numbers, _widest, _null_in_null_out(_abs)),
         Function(
-            "floor", "the greatest int not above", 1, 1, _numbers, lambda _: INT, _null_in_null_out(_whole(math.floor))
+            "floor",
+            "the greatest int not above",
+            1,
+            1,
+            _numbers,
+            lambda _: INT,
+            _null_in_null_out(_whole(math.floor)),
         ),
         Function(
-            "ceil", "the smallest int not below", 1, 1, _numbers, lambda _: INT, _null_in_null_out(_whole(math.ceil))
+            "ceil",
+            "the smallest int not below",
+            1,
+            1,
+            _numbers,
+            lambda _: INT,
+            _null_in_null_out(_whole(math.ceil)),
         ),
         Function(
             "round",
@@ -129,7 +143,15 @@ FUNCTIONS: dict[str, Function] = {
             lambda types: INT if len(types) == 1 else types[0],
             _null_in_null_out(_round),
         ),
-        Function("sqrt", "the square root; null of a negative", 1, 1, _numbers, lambda _: FLOAT, _null_in_null_out(_sqrt)),
+        Function(
+            "sqrt",
+            "the square root; null of a negative",
+            1,
+            1,
+            _numbers,
+            lambda _: FLOAT,
+            _null_in_null_out(_sqrt),
+        ),
         Function("pow", "the power, a float", 2, 2, _numbers, lambda _: FLOAT, _null_in_null_out(_pow)),
         Function(
             "least",
@@ -152,10 +174,22 @@ FUNCTIONS: dict[str, Function] = {
             same=0,
         ),
         Function(
-            "lower", "the text in lower case", 1, 1, _strings, lambda _: STRING, _null_in_null_out(lambda x, tally: x.lower())
+            "lower",
+            "the text in lower case",
+            1,
+            1,
+            _strings,
+            lambda _: STRING,
+            _null_in_null_out(lambda x, tally: x.lower()),
         ),
         Function(
-            "upper", "the text in upper case", 1, 1, _strings, lambda _: STRING, _null_in_null_out(lambda x, tally: x.upper())
+            "upper",
+            "the text in upper case",
+            1,
+            1,
+            _strings,
+            lambda _: STRING,
+            _null_in_null_out(lambda x, tally: x.upper()),
         ),
         Function(
             "length",
@@ -175,7 +209,9 @@ FUNCTIONS: dict[str, Function] = {
             lambda _: STRING,
             _null_in_null_out(lambda *texts, tally: "".join(texts)),
         ),
-        Function("coalesce", "the first value that is not null", 1, None, _anything, _widest, _coalesce, same=0),
+        Function(
+            "coalesce", "the first value that is not null", 1, None, _anything, _widest, _coalesce, same=0
+        ),
         Function(
             "if",
             "the second value if the condition holds, else the third",

@@ -11,15 +11,17 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
 from functools import cache
 from importlib import resources
+from typing import get_args
 
 from lark import Lark, UnexpectedInput
 
 from tyrex.tesla.builder import BuildError, TreeBuilder
 from tyrex.tesla.diagnostics import Diagnostic, TeslaError
 from tyrex.tesla.source import Source, Span
-from tyrex.tesla.syntax import Comment, File, Item, Subscription
+from tyrex.tesla.syntax import Comment, Expression, File, Item, Subscription
 from tyrex.tesla.syntax_errors import explain_syntax_error
 
 _BOUNDARIES = re.compile(
@@ -27,14 +29,15 @@ _BOUNDARIES = re.compile(
       (?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
     | (?P<comment>(?:--|//)[^\n]*)
     | (?P<item>
-          \brule (?=\s+[^\W\d]\w*\s+define\b)
-        | \bevent(?=\s+(?!(?:and|or|not|in)\b)[^\W\d]\w*\s*\()
+          \brule (?=GAP+[^\W\d]\w*GAP+define\b)
+        | \bevent(?=GAP+(?!(?:and|or|not|in)\b)[^\W\d]\w*GAP*\()
         | \bdefine\b
       )
-    """,
+    """.replace("GAP", r"(?:\s|(?:--|//)[^\n]*)"),
     re.VERBOSE | re.IGNORECASE,
 )
-_RULE_HEAD = re.compile(r"rule\s+[^\W\d]\w*\s+\Z", re.IGNORECASE)
+_EXPRESSIONS = get_args(Expression)
+_DEEPEST = 150  # what the passes and the runtimes, which recurse, are ready for
 
 
 def parse_file(source: Source) -> tuple[File, list[Diagnostic]]:
@@ -62,23 +65,41 @@ def _parse(source: Source, piece: Span, start: str):  # type: ignore[no-untyped-
         with _reading:
             parser, builder = _parser()
             builder.offset = piece.start
-            return parser.parse(source.text[piece.start : piece.end], start=start)
+            tree = parser.parse(source.text[piece.start : piece.end], start=start)
     except UnexpectedInput as error:
         raise TeslaError([explain_syntax_error(error, source, piece)]) from None
     except BuildError as error:
         raise TeslaError([error.diagnostic(source)]) from None
-    except RecursionError:
+    if piece.end - piece.start > 2 * _DEEPEST and (deep := _too_deep(tree)) is not None:
         raise TeslaError(
             [
                 Diagnostic(
                     "TSL007",
-                    "this is nested too deeply to be read",
-                    Span(piece.start, min(piece.start + 1, piece.end)),
+                    "this is nested too deeply",
+                    deep,
                     source,
-                    suggestion="use fewer parentheses, or split the rule in two",
+                    expected=f"at most {_DEEPEST} operations inside each other",
+                    suggestion="split the expression, or the rule, in two",
                 )
             ]
-        ) from None
+        )
+    return tree
+
+
+def _too_deep(tree: object) -> Span | None:
+    """The outermost expression that holds more levels than anything is prepared for."""
+    stack: list[tuple[object, int, Span | None]] = [(tree, 0, None)]
+    while stack:
+        node, depth, outermost = stack.pop()
+        if isinstance(node, tuple | list):
+            stack += [(part, depth, outermost) for part in node]
+        elif isinstance(node, _EXPRESSIONS):
+            if depth == _DEEPEST:
+                return outermost
+            stack += [(getattr(node, f.name), depth + 1, outermost or node.span) for f in fields(node)]
+        elif is_dataclass(node) and not isinstance(node, Span):
+            stack += [(getattr(node, f.name), depth, outermost) for f in fields(node)]
+    return None
 
 
 def _cut(text: str) -> tuple[list[Comment], list[Span]]:
@@ -87,7 +108,7 @@ def _cut(text: str) -> tuple[list[Comment], list[Span]]:
     starts: list[int] = []
     rule_head = -1
     for found in _BOUNDARIES.finditer(text):
-        start, end = found.span()
+        start = found.start()
         if found.lastgroup == "comment":
             comments.append(Comment(found[0].rstrip(), Span(start, start + len(found[0].rstrip()))))
         elif found.lastgroup == "item":

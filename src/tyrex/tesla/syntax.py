@@ -12,7 +12,7 @@ from tyrex.tesla.source import NOWHERE, Span
 
 
 def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)  # type: ignore[no-any-return]  # dataclass field
+    return field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,9 @@ class Literal:
 
     def __eq__(self, other: object) -> bool:
         """Equal if value and type are: `1`, `1.0` and `true` are three literals."""
-        return isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+        return (
+            isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+        )
 
     def __hash__(self) -> int:
         return hash((type(self.value), self.value))

@@ -37,7 +37,18 @@ _WORDS = {
 _GROUPS = (
     ({"EACH", "FIRST", "LAST", "KTH"}, "`each`, `first` or `last`"),
     (
-        {"NUMBER", "STRING", "TRUE", "FALSE", "NULL", "PARAMETER", "FUNCTION", "AGGREGATE", "MINUS", "DURATION"},
+        {
+            "NUMBER",
+            "STRING",
+            "TRUE",
+            "FALSE",
+            "NULL",
+            "PARAMETER",
+            "FUNCTION",
+            "AGGREGATE",
+            "MINUS",
+            "DURATION",
+        },
         "a value",
     ),
     ({"COMPARE", "EQUALS"}, "a comparison"),
@@ -79,7 +90,8 @@ def _expected(accepted: set[str]) -> str:
 
 
 def _unreadable(error: UnexpectedCharacters, source: Source, piece: Span) -> Diagnostic:
-    start = min(piece.start + (error.pos_in_stream or 0), piece.end - 1)
+    position: int = getattr(error, "pos_in_stream", 0)  # Lark's annotation says it is always None
+    start = min(piece.start + position, piece.end - 1)
     char = source.text[start]
     word = _WORD.match(source.text, start)
     span = Span(start, word.end() if word else start + 1)
@@ -99,7 +111,13 @@ def _unreadable(error: UnexpectedCharacters, source: Source, piece: Span) -> Dia
         suggestion = near or f"`{word[0]}` can't stand here"
     found = "an unfinished text" if char in "\"'" else f"`{source.text[span.start : span.end]}`"
     return Diagnostic(
-        "TSL002", "this can't be read here", span, source, _expected(_accepted(error)) or None, found, suggestion
+        "TSL002",
+        "this can't be read here",
+        span,
+        source,
+        _expected(_accepted(error)) or None,
+        found,
+        suggestion,
     )
 
 

@@ -23,7 +23,8 @@ def literal_type(value: str | int | float | bool | None) -> ValueType | None:
             return INT
         case float():
             return FLOAT
-    return STRING
+        case str():
+            return STRING
 
 
 def arithmetic_type(symbol: str, left: ValueType, right: ValueType) -> ValueType:
@@ -62,4 +63,5 @@ def type_of(
             return EVERY_FUNCTION[name].gives([t or some for t in known])
         case e.Aggregate(function=name, type=type_, attribute=attribute):
             return AGGREGATES[name].gives or types[type_].by_name[attribute or ""]
-    return BOOL
+        case _:
+            return BOOL

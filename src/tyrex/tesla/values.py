@@ -9,6 +9,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 Value = str | int | float | bool | None
 
@@ -43,7 +44,8 @@ def arithmetic(symbol: str, left: Value, right: Value, tally: Tally) -> Value:
     """`+ - * / %` of two numbers; with a null, or a division by zero, null."""
     if left is None or right is None:
         return None
-    assert not isinstance(left, str) and not isinstance(right, str)
+    assert not isinstance(left, str)
+    assert not isinstance(right, str)
     if symbol == "/":
         return None if right == 0 else fit(_divide(float(left), float(right)), tally)
     if symbol == "%":
@@ -70,7 +72,7 @@ def negate(value: Value, tally: Tally) -> Value:
     return fit(-value, tally)
 
 
-_COMPARISONS: dict[str, Callable[[object, object], bool]] = {
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -84,7 +86,7 @@ def compare(symbol: str, left: Value, right: Value) -> bool:
     """A comparison: exact between int and float, by code point between texts, false with null."""
     if left is None or right is None:
         return False
-    return _COMPARISONS[symbol](left, right)
+    return bool(_COMPARISONS[symbol](left, right))
 
 
 def truth(value: Value) -> bool:

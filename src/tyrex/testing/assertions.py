@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tyrex.events import Conformer, Event, parse_events
 from tyrex.rules import RuleSet, parse
+from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.testing.runtimes import RUNTIMES, Setting
 
 
@@ -17,6 +18,8 @@ def detect(
     setting: Setting | None = None,
 ) -> list[Event]:
     """The composite events that rules make of a history."""
+    if on not in RUNTIMES:
+        raise ValueError(f"no runtime `{on}`; there is {', '.join(RUNTIMES)}")
     rules = parse(rules) if isinstance(rules, str) else rules
     events = parse_events(events, rules.types) if isinstance(events, str) else list(events)
     return list(RUNTIMES[on](rules, events, setting or Setting()).composites)
@@ -35,8 +38,10 @@ def assert_fires(
     An expected event is written `Fire@12(area="A1")` or, to say only that there is one, `Fire`.
     """
     rules = parse(rules) if isinstance(rules, str) else rules
-    found = detect(rules, events, on=on, setting=setting)
     wanted = [word for text in expected for word in _expectations(text, rules)]
+    if not wanted and not exactly:
+        raise ValueError("say which composite events are expected; `assert_silent` expects none")
+    found = detect(rules, events, on=on, setting=setting)
     rest = list(found)
     for expectation in wanted:
         position = next((i for i, event in enumerate(rest) if _meets(event, expectation)), None)
@@ -57,16 +62,30 @@ def assert_silent(
     setting: Setting | None = None,
 ) -> None:
     """Assert that no composite event of these types is detected; without types, none at all."""
-    found = [event for event in detect(rules, events, on=on, setting=setting) if not types or event.type in types]
+    rules = parse(rules) if isinstance(rules, str) else rules
+    for name in types:
+        _require_defined(name, rules)
+    found = [
+        event for event in detect(rules, events, on=on, setting=setting) if not types or event.type in types
+    ]
     if found:
         raise AssertionError(f"expected silence, {_found(found)}")
 
 
 def _expectations(text: str, rules: RuleSet) -> list[Event | str]:
     if "@" not in text:
+        _require_defined(text.strip(), rules)
         return [text.strip()]
     conform = Conformer(rules.types)
     return [conform(event) or event for event in parse_events(text, rules.types)]
+
+
+def _require_defined(name: str, rules: RuleSet) -> None:
+    """A misspelt type would make an assertion about it say nothing."""
+    defined = {rule.defines.name for rule in rules}
+    if name not in defined:
+        hint = did_you_mean(name, defined) or f"they define {listing(sorted(defined)) or 'nothing'}"
+        raise ValueError(f"the rules define no event `{name}`; {hint}")
 
 
 def _meets(event: Event, expectation: Event | str) -> bool:

@@ -13,8 +13,10 @@ serve all cases that have none of their kind. Further blocks: `late` (the events
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tyrex.events import Conformer, Event, EventError, parse_events, to_microseconds
 from tyrex.rules import RuleSet, parse
@@ -23,7 +25,7 @@ from tyrex.tesla.durations import NotADuration, parse_duration
 from tyrex.testing.assertions import same
 from tyrex.testing.runtimes import Result, Runtime, Setting
 
-_FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,}) *(\w*)(.*)")
 _HEADING = re.compile(r"^(#{1,2}) +(.+?)\s*$")
 _KINDS = {"tesla", "events", "expect", "late", "diagnostics"}
 _OPTIONS = {"events": {"delay"}, "expect": {"until", "open", "zone"}}
@@ -63,12 +65,13 @@ class Case:
         return Setting(
             delay=_duration(events["delay"]) if "delay" in events else None,
             until=_time(expect["until"]) if "until" in expect else None,
-            time_zone=expect.get("zone", "UTC"),
+            time_zone=_zone(expect.get("zone", "UTC")),
         )
 
     def rules(self) -> RuleSet:
         """The rules, checked."""
-        return parse(self.blocks["tesla"].text, f"{self.path.name}:{self.blocks['tesla'].line}")
+        block = self.blocks["tesla"]
+        return parse("\n" * block.line + block.text, self.path.name)  # so that a place is one of this file
 
     def events(self, rules: RuleSet) -> list[Event]:
         """The events, in order of arrival."""
@@ -86,8 +89,10 @@ class Case:
             self._compare("late", "late events", rules, result)
         elif result.late:
             raise FixtureError(f"unexpected late events: {', '.join(map(str, result.late))}")
-        wanted = int(self.blocks["expect"].options.get("open", result.open_deadlines))
-        if wanted != result.open_deadlines:
+        wanted = self.blocks["expect"].options.get("open", str(result.open_deadlines))
+        if not wanted.isdecimal():
+            raise FixtureError(f"`open` is a number of deadlines, not `{wanted}`")
+        if int(wanted) != result.open_deadlines:
             raise FixtureError(f"expected {wanted} open deadlines, found {result.open_deadlines}")
 
     def _compare(self, block: str, what: str, rules: RuleSet, result: Result) -> None:
@@ -98,20 +103,22 @@ class Case:
         found = [conform(event) or event for event in raw]
         if len(found) == len(expected) and all(map(same, found, expected)):
             return
-        raise FixtureError(
-            f"{what} differ\n  expected:\n{_lines(expected)}\n  found:\n{_lines(found)}"
-        )
+        raise FixtureError(f"{what} differ\n  expected:\n{_lines(expected)}\n  found:\n{_lines(found)}")
 
     def _check_diagnostics(self) -> None:
         expected = self.blocks["diagnostics"].text.split()
+        before = self.blocks["tesla"].line
         try:
             self.rules()
         except TeslaError as error:
-            found = [f"{d.code}@{d.line}" if any("@" in e for e in expected) else d.code for d in error.diagnostics]
+            with_lines = any("@" in code for code in expected)
+            found = [f"{d.code}@{d.line - before}" if with_lines else d.code for d in error.diagnostics]
             if found != expected:
-                raise FixtureError(f"expected {expected}, found {found}\n{error}") from None
+                raise FixtureError(
+                    f"expected {' '.join(expected) or 'no code'}, found {' '.join(found)}\n{error}"
+                ) from None
             return
-        raise FixtureError(f"expected {expected}, but the rules are accepted")
+        raise FixtureError(f"expected {' '.join(expected) or 'a code'}, but the rules are accepted")
 
 
 def _lines(events: list[Event]) -> str:
@@ -120,7 +127,10 @@ def _lines(events: list[Event]) -> str:
 
 def read_fixture(path: Path) -> list[Case]:
     """The cases of a fixture file."""
-    text = path.read_text("utf-8")
+    try:
+        text = path.read_text("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FixtureError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
     sections = _sections(text, path)
     shared, *cases = sections
     if not cases:
@@ -138,30 +148,36 @@ def read_fixture(path: Path) -> list[Case]:
 
 def _sections(text: str, path: Path) -> list[Case]:
     """The text before the first `##` heading, and then one for each."""
-    fences = list(_FENCE.finditer(text))
-    inside = [(f.start(), f.end()) for f in fences]
     sections = [Case(path.name.removesuffix(".tesla.md"), path, 1)]
-    starts = [0]
-    offset = 0
-    for number, line in enumerate(text.splitlines(keepends=True), 1):
-        heading = _HEADING.match(line)
-        if heading and not any(start <= offset < end for start, end in inside):
+    lines = enumerate(text.split("\n"), 1)
+    for number, line in lines:
+        if heading := _HEADING.fullmatch(line):
             if heading[1] == "##":
                 sections.append(Case(heading[2], path, number))
-                starts.append(offset)
             elif len(sections) == 1:
                 sections[0] = Case(heading[2], path, number, sections[0].blocks)
-        offset += len(line)
-    for fence in fences:
-        owner = max(i for i, start in enumerate(starts) if start <= fence.start())
-        line_number = text.count("\n", 0, fence.start()) + 1
-        kind = fence[1]
-        if kind not in _KINDS:
-            continue  # text for the reader
-        if kind in sections[owner].blocks:
-            raise FixtureError(f"{path}:{line_number}: a second `{kind}` block in one case")
-        sections[owner].blocks[kind] = Block(fence[3], _options(kind, fence[2], path, line_number), line_number)
+        elif fence := _FENCE.fullmatch(line):
+            mark, kind, options = fence.groups()
+            body = _body(lines, mark)
+            if body is None:
+                raise FixtureError(f"{path}:{number}: this block is not closed: write {mark} behind it")
+            if kind not in _KINDS:
+                continue  # text for the reader
+            if kind in sections[-1].blocks:
+                raise FixtureError(f"{path}:{number}: a second `{kind}` block in one case")
+            sections[-1].blocks[kind] = Block(body, _options(kind, options, path, number), number)
     return sections
+
+
+def _body(lines: Iterator[tuple[int, str]], mark: str) -> str | None:
+    """The lines up to the fence that closes a block; None if there is none."""
+    body = ""
+    for _, line in lines:
+        closing = line.strip()
+        if len(closing) >= len(mark) and not closing.strip(mark[0]):
+            return body
+        body += f"{line}\n"
+    return None
 
 
 def _options(kind: str, text: str, path: Path, line: int) -> dict[str, str]:
@@ -180,6 +196,13 @@ def _duration(text: str) -> int:
         return parse_duration(text)
     except NotADuration as error:
         raise FixtureError(str(error)) from None
+
+
+def _zone(name: str) -> str:
+    try:
+        return ZoneInfo(name).key
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise FixtureError(f"there is no time zone `{name}`: write it as `Europe/Rome` or `UTC`") from None
 
 
 def _time(text: str) -> int:

@@ -23,6 +23,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a runtime that is not there."""
+    if chosen := config.getoption("--tyrex-on"):
+        from tyrex.testing.runtimes import RUNTIMES
+
+        for name in chosen:
+            if name not in RUNTIMES:
+                raise pytest.UsageError(f"--tyrex-on: no runtime `{name}`; there is {', '.join(RUNTIMES)}")
+
+
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect fixture files."""
     if file_path.name.endswith(".tesla.md"):
@@ -39,10 +49,18 @@ class FixtureFile(pytest.File):
         from tyrex.testing.fixtures import read_fixture
         from tyrex.testing.runtimes import RUNTIMES
 
-        chosen = self.config.getoption("--tyrex-on") or list(RUNTIMES)
+        chosen = dict.fromkeys(self.config.getoption("--tyrex-on") or RUNTIMES)
         for case in read_fixture(self.path):
             for name in ["check"] if case.is_about_diagnostics else chosen:
                 yield FixtureItem.from_parent(self, name=f"{case.name} [{name}]", case=case, runtime=name)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What can't be read in the file, without a traceback."""
+        from tyrex.testing.fixtures import FixtureError
+
+        return (
+            str(excinfo.value) if isinstance(excinfo.value, FixtureError) else super().repr_failure(excinfo)
+        )
 
 
 class FixtureItem(pytest.Item):
@@ -58,8 +76,6 @@ class FixtureItem(pytest.Item):
         """Run the case."""
         from tyrex.testing.runtimes import RUNTIMES, on_reference
 
-        if self.runtime not in RUNTIMES and self.runtime != "check":
-            raise pytest.UsageError(f"no runtime `{self.runtime}`; there are {', '.join(RUNTIMES)}")
         self.case.check(RUNTIMES.get(self.runtime, on_reference))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> str:

@@ -15,7 +15,7 @@ from tyrex.plan.pictures.svg import rule_set_svg, rule_svg
 Format = Literal["text", "mermaid", "dot", "svg", "json"]
 
 
-def draw(plan: RuleSetPlan | RulePlan, format: Format = "text") -> str:  # noqa: A002  the name users expect
+def draw(plan: RuleSetPlan | RulePlan, format: Format = "text") -> str:
     """A plan in one of the formats, ending with a line break."""
     match format:
         case "text":

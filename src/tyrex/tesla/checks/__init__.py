@@ -16,7 +16,7 @@ from tyrex.tesla.checks.inference import inference
 from tyrex.tesla.checks.parameters import parameters
 from tyrex.tesla.checks.references import references
 from tyrex.tesla.checks.rule_names import rule_names
-from tyrex.tesla.checks.timers import timers
+from tyrex.tesla.checks.timers import timer_fields, timers
 from tyrex.tesla.checks.tree import tree
 from tyrex.tesla.checks.types import types
 from tyrex.tesla.checks.where import where
@@ -30,6 +30,7 @@ PASSES: tuple[Callable[[Context], None], ...] = (
     tree,
     references,
     parameters,
+    timer_fields,
     inference,
     types,
     where,

@@ -127,7 +127,9 @@ class Context:
         severity: Severity = Severity.ERROR,
     ) -> None:
         """Add a finding."""
-        self.diagnostics.append(Diagnostic(code, message, span, source, expected, found, suggestion, severity))
+        self.diagnostics.append(
+            Diagnostic(code, message, span, source, expected, found, suggestion, severity)
+        )
 
     @property
     def sound_rules(self) -> list[RuleDraft]:

@@ -78,7 +78,9 @@ def _check(
                 low = 0
             known = ranges[term] = _Range(low, high)
         if not known.narrow(symbol, values):
-            _report(context, rule, condition.span, "this can never be true together with the other conditions")
+            _report(
+                context, rule, condition.span, "this can never be true together with the other conditions"
+            )
 
 
 def _report(context: Context, rule: RuleDraft, span: Span, message: str) -> None:
@@ -96,7 +98,9 @@ def _bound(condition: Expression) -> tuple[Expression, str, list[Value]] | None:
     match condition:
         case Compare(operator=symbol, left=left, right=Literal(value=value)) if not isinstance(left, Literal):
             return left, symbol, [value]
-        case Compare(operator=symbol, left=Literal(value=value), right=right) if not isinstance(right, Literal):
+        case Compare(operator=symbol, left=Literal(value=value), right=right) if not isinstance(
+            right, Literal
+        ):
             return right, _MIRRORED[symbol], [value]
         case OneOf(operand=operand, options=options) if all(isinstance(o, Literal) for o in options):
             return operand, "in", [o.value for o in options if isinstance(o, Literal)]
@@ -127,7 +131,7 @@ class _Range:
                 if self.high is None or compare("<", value, self.high) or compare("=", value, self.high):
                     self.high_open = symbol == "<" or (self.high_open and compare("=", value, self.high))
                     self.high = value
-            case ">" | ">=":
+            case _:
                 if self.low is None or compare(">", value, self.low) or compare("=", value, self.low):
                     self.low_open = symbol == ">" or (self.low_open and compare("=", value, self.low))
                     self.low = value
@@ -149,7 +153,9 @@ class _Range:
 
 
 def _is_constant(expression: Expression) -> bool:
-    return not any(isinstance(node, Attribute | Aggregate | Precedes | Parameter) for node in walk(expression))
+    return not any(
+        isinstance(node, Attribute | Aggregate | Precedes | Parameter) for node in walk(expression)
+    )
 
 
 def _some_date(conditions: list[Expression]) -> bool:

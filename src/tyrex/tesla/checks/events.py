@@ -47,11 +47,15 @@ def find_event(context: Context, rule: RuleDraft, name: s.Identifier) -> int | N
     if index is not None:
         return index
     if name.text in rule.nameless:
-        message = f"`{name.text}` occurs {rule.nameless[name.text]} times in this rule, so it names no single event"
+        message = (
+            f"`{name.text}` occurs {rule.nameless[name.text]} times in this rule, so it names no single event"
+        )
         suggestion = f"give it an alias: `{name.text}(..) as X`"
     else:
         message = f"there is no event `{name.text}` in this rule"
-        suggestion = did_you_mean(name.text, rule.names) or "use the alias or the type of an event of the rule"
+        suggestion = (
+            did_you_mean(name.text, rule.names) or "use the alias or the type of an event of the rule"
+        )
     expected = ", ".join(f"`{known}`" for known in rule.names)
     context.report(
         "TSL019",

@@ -16,8 +16,8 @@ def hierarchy(context: Context) -> None:
             makes.setdefault(terminator, []).append((rule.syntax.defines.text, rule))
     group = _components(makes)
     for terminator, made in makes.items():
-        for defined, rule in made:
-            if rule is None or group.get(terminator) != group.get(defined):
+        for defined, maker in made:
+            if maker is None or group.get(terminator) != group.get(defined):
                 continue
             path = _path(makes, defined, terminator)
             if path is None:
@@ -26,8 +26,8 @@ def hierarchy(context: Context) -> None:
             context.report(
                 "TSL060",
                 f"`{terminator}` would make itself again at once: {circle}",
-                rule.source,
-                rule.syntax.terminator.event.type.span,
+                maker.source,
+                maker.syntax.terminator.event.type.span,
                 suggestion="let it be chosen from the past: begin `from` with another event, "
                 f"then `last {terminator}(..) within .. from ..`",
             )

@@ -58,10 +58,10 @@ def _settle_outputs(context: Context, slots: list[Slot]) -> None:
         changed = False
         for rule in context.sound_rules:
             for target, value in _assignments(rule):
-                if any(target is slot for slot in slots) and target.allowed == INT:
-                    if _Inference(rule, context).possible(value) == FLOAT:
-                        target.allowed = FLOAT
-                        changed = True
+                settled = target.allowed != INT or not any(target is slot for slot in slots)
+                if not settled and _Inference(rule, context).possible(value) == FLOAT:
+                    target.allowed = FLOAT
+                    changed = True
 
 
 def _propagate(context: Context) -> None:
@@ -112,7 +112,9 @@ class _Inference:
             possible = self.possible(value)
             _restrict(slot, FLOAT if possible == FLOAT else family(possible))
 
-    def _visit_inside(self, type_: TypeDraft | None, conditions: list[e.Expression] | tuple[e.Expression, ...]) -> None:
+    def _visit_inside(
+        self, type_: TypeDraft | None, conditions: list[e.Expression] | tuple[e.Expression, ...]
+    ) -> None:
         outer, self.candidate = self.candidate, type_
         for condition in conditions:
             self.visit(condition)
@@ -158,6 +160,8 @@ class _Inference:
                 if draft is not None and attribute in draft.attributes:
                     _restrict(draft.attributes[attribute], frozenset(AGGREGATES[name].takes))
                 self._visit_inside(draft, conditions)
+            case _:
+                pass
 
     def _same_kind(self, parts: list[e.Expression]) -> None:
         for part in parts:
@@ -185,10 +189,14 @@ class _Inference:
             case e.Call(function=name, arguments=arguments) if (start := FUNCTIONS[name].same) is not None:
                 for argument in arguments[start:]:
                     self.narrow(argument, allowed)
-            case e.Aggregate(function=name, type=type_, attribute=attribute) if AGGREGATES[name].gives is None:
+            case e.Aggregate(function=name, type=type_, attribute=attribute) if (
+                AGGREGATES[name].gives is None
+            ):
                 draft = self.context.types.get(type_)
                 if draft is not None and attribute in draft.attributes:
                     _restrict(draft.attributes[attribute], allowed)
+            case _:
+                pass
 
     def possible(self, node: e.Expression) -> Types:
         match node:
@@ -214,7 +222,8 @@ class _Inference:
                 if draft is not None and attribute in draft.attributes:
                     return draft.attributes[attribute].allowed
                 return INT if attribute == TIMESTAMP else NUMBERS
-        return BOOL
+            case _:
+                return BOOL
 
     def _possible_result(self, name: str, arguments: tuple[e.Expression, ...]) -> Types:
         function = FUNCTIONS[name]

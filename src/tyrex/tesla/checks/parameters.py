@@ -49,7 +49,9 @@ def parameters(context: Context) -> None:
         rule.assignments = [(a, _replace(v, bound)) for a, v in rule.assignments if _known(v, bound)]
         whole = len(rule.events)
         rule.parameters = [
-            BoundParameter(name, expression, None if owner == whole else owner, tuple(sorted(users[name] - {owner})))
+            BoundParameter(
+                name, expression, None if owner == whole else owner, tuple(sorted(users[name] - {owner}))
+            )
             for name, (expression, owner) in bound.items()
         ]
 
@@ -129,7 +131,8 @@ def _report_unbound(context: Context, rule: RuleDraft, bound: Bindings) -> None:
                     f"`${node.name}` is never bound to a value",
                     rule.source,
                     node.span,
-                    expected=f"one `attribute = ${node.name}` in an event that is chosen (not in a negation or an aggregate)",
+                    expected=f"one `attribute = ${node.name}` in an event that is chosen, "
+                    "not in a negation or an aggregate",
                     suggestion=near.replace("`", "`$", 1)
                     if near
                     else f"bind it, as in `{rule.events[0].name}(attribute = ${node.name})`",

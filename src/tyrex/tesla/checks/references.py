@@ -31,6 +31,8 @@ def references(context: Context) -> None:
                     resolved = _try(context, rule, conjunct.expression, None)
                     if resolved is not None:
                         rule.conditions += e.conjuncts(resolved)
+                case s.SelectedEvent():
+                    pass  # its conditions were resolved with the event
         for assignment in rule.syntax.assignments:
             resolved = _try(context, rule, assignment.value, None)
             if resolved is not None:
@@ -57,7 +59,9 @@ def arguments(context: Context, rule: RuleDraft, term: s.EventTerm, home: Home) 
             attribute = _positional(context, rule, term, home, position, argument.span)
             value = _try(context, rule, argument, home)
             if attribute is not None and value is not None:
-                found.append(e.Compare("=", e.Attribute(home.event, attribute, argument.span), value, argument.span))
+                found.append(
+                    e.Compare("=", e.Attribute(home.event, attribute, argument.span), value, argument.span)
+                )
         else:
             resolved = _try(context, rule, argument, home)
             if resolved is not None:
@@ -74,7 +78,8 @@ def _is_positional(argument: s.Expression) -> bool:
             return symbol == "-" and _is_positional(operand)
         case s.Binary(operator=symbol, left=left, right=right):
             return symbol not in ("and", "or") and _is_positional(left) and _is_positional(right)
-    return True
+        case _:
+            return True
 
 
 def _positional(
@@ -213,7 +218,9 @@ class _Resolver:
         name = BY_LOWER_CASE[tree.function.text.lower()]
         function = AGGREGATES[name]
         if tree.event.type.text == TIMER.name:
-            self._refuse("TSL025", "`Timer` can't be aggregated", tree.event.type.span, "aggregate an event type")
+            self._refuse(
+                "TSL025", "`Timer` can't be aggregated", tree.event.type.span, "aggregate an event type"
+            )
         type_ = event_type(self.context, self.rule, tree.event.type)
         if tree.interval is None:
             self._refuse(

@@ -137,7 +137,10 @@ class _Checker:
             case e.Literal(value=value, span=span):
                 if isinstance(value, int) and value > INT_MAX:
                     self.report(
-                        "TSL004", "this number does not fit into 64 bits", span, suggestion="write it as a float"
+                        "TSL004",
+                        "this number does not fit into 64 bits",
+                        span,
+                        suggestion="write it as a float",
                     )
                 return literal_type(value)
             case e.Attribute():
@@ -163,6 +166,8 @@ class _Checker:
                 self.type(operand)
             case e.Aggregate():
                 return self._aggregate(node)
+            case _:
+                pass
         return BOOL
 
     def _attribute(self, node: e.Attribute) -> ValueType | None:
@@ -172,11 +177,13 @@ class _Checker:
         slot = draft.attributes.get(node.name) if draft else None
         return None if slot is None or slot.open else _only(slot)
 
-    def _compare(self, node: e.Expression, left: e.Expression, right: e.Expression, *, ordering: bool) -> None:
+    def _compare(
+        self, node: e.Expression, left: e.Expression, right: e.Expression, *, ordering: bool
+    ) -> None:
         kinds = (self.type(left), self.type(right))
         if kinds[0] is None or kinds[1] is None:
             return
-        if not comparable(*kinds):
+        if not comparable(kinds[0], kinds[1]):
             self.report(
                 "TSL040",
                 f"a {kinds[0].value} can't be compared with a {kinds[1].value}",
@@ -205,7 +212,9 @@ class _Checker:
                 node.span,
                 expected="an int or a float",
                 found=f"a {found.value}",
-                suggestion="use `concat` to join texts" if found is STRING and symbol == "+" else "use a number here",
+                suggestion="use `concat` to join texts"
+                if found is STRING and symbol == "+"
+                else "use a number here",
             )
             return None
         return found
@@ -247,7 +256,8 @@ class _Checker:
                 if kind is not None and some_kind is not None and not comparable(kind, some_kind):
                     self.report(
                         "TSL043",
-                        f"`{node.function}` takes values of one kind; this is a {kind.value}, another is a {some_kind.value}",
+                        f"`{node.function}` takes values of one kind; "
+                        f"this is a {kind.value}, another is a {some_kind.value}",
                         argument.span,
                         expected=f"a {some_kind.value}",
                         found=f"a {kind.value}",

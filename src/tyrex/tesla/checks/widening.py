@@ -22,7 +22,9 @@ def widen(
 
     `wanted` is the type of the attribute that the whole value is given to.
     """
-    if any(isinstance(node, Call) and EVERY_FUNCTION[node.function].same is not None for node in walk(expression)):
+    if any(
+        isinstance(node, Call) and EVERY_FUNCTION[node.function].same is not None for node in walk(expression)
+    ):
         expression = _rebuild(expression, events, types, candidate)
     if wanted is ValueType.FLOAT and type_of(expression, events, types, candidate) is ValueType.INT:
         return _as_float(expression)

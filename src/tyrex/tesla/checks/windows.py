@@ -40,7 +40,11 @@ def _contradicting_orders(context: Context, rule: RuleDraft) -> None:
             context.report(
                 "TSL070",
                 f"this can never be: `{first}` would have to come before `{second}`, "
-                + ("and it is the same event" if first == second else "and the pattern says that it comes after"),
+                + (
+                    "and it is the same event"
+                    if first == second
+                    else "and the pattern says that it comes after"
+                ),
                 rule.source,
                 constraint.span,
                 suggestion=f"write `{second} within .. from {first}`" if first != second else "remove it",
@@ -80,7 +84,8 @@ def _twins(context: Context, rule: RuleDraft) -> None:
                 f"`{event.name}` is always the same event as `{twin.name}`, so there is never a match",
                 rule.source,
                 event.term.span,
-                suggestion=f"anchor it to `{twin.name}`, or choose `{event.selection.k + 1}-{event.selection.policy.value}`",
+                suggestion=f"anchor it to `{twin.name}`, "
+                f"or choose `{event.selection.k + 1}-{event.selection.policy.value}`",
             )
 
 
@@ -92,7 +97,9 @@ def _impersonal(condition: Expression, index: int) -> Expression:
             return Attribute(-2, node.name)
         if isinstance(node, Precedes):
             return Precedes(
-                -2 if node.earlier == index else node.earlier, -2 if node.later == index else node.later, node.window
+                -2 if node.earlier == index else node.earlier,
+                -2 if node.later == index else node.later,
+                node.window,
             )
         return node
 
