@@ -128,7 +128,13 @@ def test_values_without_a_name_take_it_from_the_declared_type() -> None:
         ("A@1(24.5)", "expected `name=value`, as the attributes of `A` are not declared here, found `24.5)`"),
         ('Temp@1("A1", 2, 3)', "expected at most 2 values for Temp(area: string, value: float), found `3)`"),
         ("Temp@1(vaule=3)", "expected an attribute of Temp(area: string, value: float), found `vaule=3)`"),
-        (f"A@1(x={'9' * 5000})", "expected a number of fewer digits"),
+        pytest.param(
+            f"A@1(x={'9' * 5000})", "line 1: expected a number of at most 1000 digits", id="long number"
+        ),
+        pytest.param(
+            f"A@{'9' * 5000}min", "line 1: expected a time of at most 1000 digits, found 5000", id="long time"
+        ),
+        pytest.param(f"A@{'9' * 5000}", "outside the years 1 to 9999", id="long seconds"),
     ],
 )
 def test_what_is_no_event_is_an_error_with_its_line(text: str, message: str) -> None:

@@ -36,8 +36,8 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 def read_json_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | None = None) -> Event:
     """The event that a JSON object describes; its attributes are still as they were sent.
 
-    `types` tells whether a key `id`, `rule` or `lineage` is an attribute. Values that don't fit their type, objects and
-    arrays among them, are for `Conformer` to find.
+    `types` tells whether a key `id`, `rule` or `lineage` is an attribute. Values that don't fit their type,
+    objects and arrays among them, are for `Conformer` to find.
 
     >>> print(read_json_event({"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}))
     Temp@10(area="A1", value=24.5)
@@ -147,7 +147,10 @@ def _read_id(value: Any) -> str | None:
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
+        try:
+            return str(value)
+        except ValueError:  # thousands of digits
+            raise EventError(TOO_LONG) from None
     raise EventError(f"the `id` of an event must be a text or a whole number, found {describe(value)}")
 
 

@@ -29,8 +29,8 @@ class JsonLinesReader(Rejections):
     A file is opened anew for each iteration (decompressed if its name ends in `.gz`) and closed after it; a
     stream is read once, and closing it is up to who opened it. Blank lines are skipped.
 
-    A compressed file that is damaged, or a stream of text that can't be decoded, ends in an EventError: what comes
-    after that is lost, and nobody knows how much it was.
+    A compressed file that is damaged, or a stream of text that can't be decoded, ends in an EventError: what
+    comes after that is lost, and nobody knows how much it was.
 
     >>> list(map(str, JsonLinesReader(['{"type": "Temp", "timestamp": 10, "value": 24.5}'])))
     ['Temp@10(value=24.5)']

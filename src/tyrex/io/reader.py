@@ -29,8 +29,8 @@ class EventReader(Protocol):
     """A source of events: iterate it for the events in the order of the data.
 
     Bad data does not end the reading. It goes to `rejected`, or to the function that the reader was made with
-    (an endless input should have one, as a list only grows). A strict reader raises EventError instead. So does
-    any reader where the data itself breaks off, as in a damaged archive.
+    (an endless input should have one, as a list only grows). A strict reader raises EventError instead. So
+    does any reader where the data itself breaks off, as in a damaged archive.
     """
 
     rejected: list[Rejected]

@@ -128,8 +128,14 @@ def _guess(found: str, accepted: set[str], before: str) -> str:
         return 'use plain quotes: "text"'
     if found == "$":
         return "a parameter is `$` and a name, as in `$X`"
-    if word == "or":
-        return "RACED has no OR: define the event once for each alternative"
+    if word in ("or", "in"):
+        return f"RACED has no {word.upper()}: define the event once for each alternative"
+    if accepted == {"LPAR"}:
+        return f"write `(` before `{found}`"
+    if found in ("+", "-", "*", "/", "%") and "COMPARE" in accepted:
+        return "RACED has no arithmetic: compare an attribute with a value"
+    if "PARAMETER" in accepted and "NAME" not in accepted:
+        return "write a parameter or a literal; a filter gives a parameter its value, as in `Value = $X`"
     if word == "within" and before.rstrip().endswith(")"):
         return "move the window inside the parentheses: `DefineEvent(Fire, Temp AND Alert WITHIN 5 min)`"
     if found == "(" and previous == "not":

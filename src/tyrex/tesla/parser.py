@@ -33,7 +33,7 @@ _BOUNDARIES = re.compile(
         | \bevent(?=GAP+(?!(?:and|or|not|in)\b)[^\W\d]\w*GAP*\()
         | \bdefine\b
       )
-    """.replace("GAP", r"(?:\s|(?:--|//)[^\n]*)"),
+    """.replace("GAP", r"(?:\s|(?:--|//)[^\n]*\n)"),
     re.VERBOSE | re.IGNORECASE,
 )
 _EXPRESSIONS = get_args(Expression)
