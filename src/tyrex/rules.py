@@ -21,7 +21,7 @@ from tyrex.tesla import (
     check_subscription,
     examine_files,
 )
-from tyrex.tesla.parser import parse_file
+from tyrex.tesla.parser import collection_paused, parse_file
 from tyrex.tesla.syntax import File
 
 
@@ -128,13 +128,14 @@ def examine(
     """The rules if they are right, and every diagnostic, warnings too."""
     files: list[tuple[Source, File]] = []
     diagnostics: list[Diagnostic] = []
-    for source in sources:
-        file, found = examine_raced(source) if source.name.endswith(".raced") else parse_file(source)
-        files.append((source, file))
-        diagnostics += found
-    checked, findings = examine_files(
-        files, known=None if known is None else known.checked, diagnostics=diagnostics
-    )
+    with collection_paused():
+        for source in sources:
+            file, found = examine_raced(source) if source.name.endswith(".raced") else parse_file(source)
+            files.append((source, file))
+            diagnostics += found
+        checked, findings = examine_files(
+            files, known=None if known is None else known.checked, diagnostics=diagnostics
+        )
     return (None if checked is None else RuleSet(checked)), findings
 
 

@@ -114,7 +114,7 @@ def test_values_without_a_name_take_it_from_the_declared_type() -> None:
         ("A@'noon'", "line 1: a timestamp as text must be a date and time"),
         ("A@2013-02-30", "line 1: a timestamp as text must be a date and time"),
         ("A@99999999999999", "outside the years 1 to 9999"),
-        ("A@300000weeks", "outside the years 1 to 9999"),
+        ("A@600000weeks", "outside the years 1 to 9999"),
         ("A@1#(x=1)", "line 1: expected an id after `#`, found `(x=1)`"),
         (
             "A@1\nB@2(x=)",

@@ -34,6 +34,7 @@ from tyrex.tesla.checked import BoundParameter, CheckedRule
 from tyrex.tesla.expressions import Aggregate, Attribute, Compare, Expression, children, conjuncts, walk
 from tyrex.tesla.types import TIMER_FIELDS
 
+_MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 MOST_SEQUENCES = 256
 """Paths beyond this number are not all listed: then each arrow of the ordering graph is on at least one."""
 
@@ -237,7 +238,8 @@ def _parameter_uses(parameter: BoundParameter, place: Place, condition: Expressi
     for part in conjuncts(condition):
         meant = parameter.expression
         if isinstance(part, Compare) and meant in (part.left, part.right):
-            yield ParameterUse(place, part.operator, part)
+            operator = part.operator if part.right == meant else _MIRRORED[part.operator]
+            yield ParameterUse(place, operator, part)
         elif any(node == meant for node in _outside_aggregates(part)):
             yield ParameterUse(place, None, part)
 

@@ -11,7 +11,9 @@ A key covers a rule if events with different values of it never meet, neither in
   a constant. Were the comparison made only later, events of other keys would be among the candidates and
   could be chosen (`each` chooses them all, so there it does no harm);
 - the candidates of every negation and every aggregate are compared with the key. Their own conditions bind
-  nobody else: `not Rain(area = A.x and area = B.x)` does not make `A.x` and `B.x` equal.
+  nobody else: `not Rain(area = A.x and area = B.x)` does not make `A.x` and `B.x` equal;
+- an event that is consumed has one value only, in whichever part of the rule it is: consumed in one part, it
+  can't be chosen in another.
 """
 
 from __future__ import annotations
@@ -199,4 +201,9 @@ def _obstacle(
             return (
                 f"`{aggregate.function}({aggregate.type}(..))` has no attribute that must be equal to `{key}`"
             )
+    for consumed in rule.consuming:
+        for event, holder in zip(rule.events, events, strict=True):
+            if event.type == rule.events[consumed].type and holder != events[consumed]:
+                name = rule.events[consumed].name
+                return f"`{name}` is consumed, and could be `{event.name}` with another value of `{key}`"
     return ""

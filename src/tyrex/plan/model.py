@@ -132,7 +132,7 @@ class JoinedState:
 
 @dataclass(frozen=True, slots=True)
 class ParameterUse:
-    """A condition that speaks of a parameter; `operator` compares with it, None in a larger expression."""
+    """A condition that speaks of a parameter: `x operator $p`, or None where it is part of an expression."""
 
     place: Place
     operator: str | None
@@ -245,8 +245,10 @@ class JoinKey:
     For each event, negation and aggregate, in the order of the plan, the attribute that holds the value, None
     where there is none. `outputs` are the attributes of the defined event that carry it on. Only a key that
     `covers` the rule lets every value be detected by itself; otherwise `reason` says what is in the way.
-    Where a type plays several parts, with different attributes, an event belongs to a value only in the parts
-    in which it has that value.
+
+    Where a type plays several parts with different attributes, an event goes to each of its values, and is a
+    terminator (with a deadline: sets one) only at the value that it has in that part. Null is a value too:
+    an event whose attribute is null joins with nothing, but may be a match by itself.
     """
 
     name: str
@@ -307,8 +309,12 @@ class RulePlan:
 
     @property
     def stateless(self) -> bool:
-        """Whether the terminator alone decides: nothing of the past is looked at, so any split will do."""
-        return len(self.states) == 1 and not self.negations and not self.aggregates
+        """Whether the terminator alone decides: nothing of the past is looked at, so any split will do.
+
+        A timer is no such terminator: each part of a split would have its own.
+        """
+        alone = len(self.states) == 1 and not self.negations and not self.aggregates
+        return alone and self.trigger is None
 
 
 @dataclass(frozen=True, slots=True)

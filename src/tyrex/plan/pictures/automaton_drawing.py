@@ -13,11 +13,14 @@ from tyrex.plan.pictures.rows import INITIAL, LINE_HEIGHT, RADIUS, SIDE, Lane, L
 COLOURS = {
     LinkKind.JOIN: "#8493a5",
     LinkKind.PARAMETER: "#2461c9",
+    LinkKind.CONDITION: "#7a45b5",
     LinkKind.NEGATION: "#c03a1d",
     LinkKind.AGGREGATE: "#0a7a53",
 }
 _TICKS = (6.0, 10.0, 14.0, 17.0, 19.0)
 """How far from the middle of a circle the links below it begin; the middle is for shared events."""
+_BESIDE = 0
+"""The side of the links that come down to a circle from a row above; those below it have -1 and 1."""
 
 
 def automaton_drawing(plan: RulePlan) -> Drawing:
@@ -76,8 +79,10 @@ def _draw_lane(sheet: Drawing, layout: Layout, lane: Lane, ticks: dict[tuple[Spo
     """A dashed bracket below a row, up to each of its states; from one state alone, a line to a bar."""
     colour = COLOURS[lane.link.kind]
     upper = min(spot.row for spot in lane.link.spots)
-    middle = (lane.left + lane.right) / 2
-    ends: list[float] = []
+    columns = {layout.x[spot.event] for spot in lane.link.spots}
+    own_column = len(columns) < len(lane.link.spots) and len(columns) == 1  # its label stands to the left
+    middle = lane.right + 1 if own_column else (lane.left + lane.right) / 2
+    ends: list[float] = [lane.label_x] if own_column else []
     for spot in lane.link.spots:
         x, y = layout.x[spot.event], layout.y[spot.row]
         if spot.row == upper:
@@ -91,7 +96,9 @@ def _draw_lane(sheet: Drawing, layout: Layout, lane: Lane, ticks: dict[tuple[Spo
             )
             ends.append(x + shift)
         else:  # in another row: down on the left of its column
-            beside, near = x - RADIUS - SIDE * 0.45, RADIUS * 0.7
+            used = ticks.get((spot, _BESIDE), 0)
+            ticks[spot, _BESIDE] = used + 1
+            beside, near = x - RADIUS - SIDE * (0.45 + 0.2 * min(used, 2)), RADIUS * 0.7
             sheet.path(
                 rounded([(beside, lane.y), (beside, y - RADIUS - 8), (x - near, y - near)]),
                 stroke=colour,

@@ -14,6 +14,7 @@ from tyrex.plan.text import show_static, show_step, show_type
 _COLOURS = {
     LinkKind.JOIN: "gray50",
     LinkKind.PARAMETER: "blue3",
+    LinkKind.CONDITION: "purple3",
     LinkKind.NEGATION: "firebrick",
     LinkKind.AGGREGATE: "darkgreen",
 }
@@ -26,9 +27,11 @@ def rule_dot(plan: RulePlan) -> str:
 
 def rule_set_dot(plan: RuleSetPlan) -> str:
     """All rules, each in its frame, and the hierarchy of their event types."""
-    lines = [line for number, rule in enumerate(plan.rules) for line in _rule(rule, number)]
+    lines: list[str] = []
     if len(plan.rules) > 1:
         lines += _cluster("hierarchy", "Hierarchy of event types", _hierarchy(plan))
+    for number in reversed(range(len(plan.rules))):
+        lines += _rule(plan.rules[number], number)
     return _digraph(lines)
 
 
@@ -50,6 +53,7 @@ def hierarchy_dot(plan: RuleSetPlan) -> str:
 def _digraph(lines: Iterable[str]) -> str:
     settings = [
         "rankdir=LR",
+        'graph [fontname="Helvetica", fontsize=13, color=gray75]',
         'node [shape=circle, fontname="Helvetica", fontsize=12]',
         'edge [fontname="Helvetica", fontsize=11]',
     ]
@@ -65,11 +69,12 @@ def _cluster(key: str, title: str, lines: Iterable[str]) -> list[str]:
 
 
 def _rule(plan: RulePlan, number: int) -> list[str]:
-    lines = _cluster(f"rule{number}", f"Rule {plan.name}: automaton", _automaton(plan, number))
+    """The frames of a rule, the lower one first: Graphviz stacks them upwards."""
+    lines: list[str] = []
     if len(plan.states) > 1:
         title = f"Rule {plan.name}: ordering graph"
         lines += _cluster(f"order{number}", title, _ordering(plan, number))
-    return lines
+    return lines + _cluster(f"rule{number}", f"Rule {plan.name}: automaton", _automaton(plan, number))
 
 
 def _automaton(plan: RulePlan, number: int) -> list[str]:
@@ -77,7 +82,7 @@ def _automaton(plan: RulePlan, number: int) -> list[str]:
     lines: list[str] = []
     for row, sequence in enumerate(plan.sequences):
         before = f"r{number}m{row}"
-        lines.append(f'{before} [label="", xlabel={_quote(sequence.name)}, width=0.2];')
+        lines.append(f"{before} [label={_quote(sequence.name)}, fontsize=10, width=0.35, fixedsize=true];")
         steps = ["", *(show_step(step) for step in sequence.transitions)]
         for step, event in zip(steps, sequence.states, strict=True):
             state = plan.states[event]

@@ -32,8 +32,47 @@ def layered(
 ) -> Placed:
     """Place the nodes so that arrows lead to the right; `across` and `down` are the gaps between nodes.
 
-    Where arrows go in a circle, some of them lead back to the left.
+    Where arrows go in a circle, some of them lead back to the left. Parts that no arrow connects stand one below
+    the other.
     """
+    nodes: dict[str, tuple[float, float]] = {}
+    points: dict[tuple[str, str], tuple[tuple[float, float], ...]] = {}
+    width = height = 0.0
+    for part in _connected(sizes, arrows):
+        inner = [arrow for arrow in arrows if arrow[0] in part]
+        placed = _layered_part(part, inner, across, down)
+        top = height + down if height else 0.0
+        nodes |= {node: (x, y + top) for node, (x, y) in placed.nodes.items()}
+        points |= {arrow: tuple((x, y + top) for x, y in way) for arrow, way in placed.arrows.items()}
+        width, height = max(width, placed.width), top + placed.height
+    return Placed({node: nodes[node] for node in sizes}, points, width, height)
+
+
+def _connected(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]]) -> list[dict[str, Size]]:
+    """The parts of a graph that no arrow connects, in the order of their first nodes."""
+    beside: dict[str, list[str]] = {node: [] for node in sizes}
+    for source, target in arrows:
+        beside[source].append(target)
+        beside[target].append(source)
+    found: list[dict[str, Size]] = []
+    seen: set[str] = set()
+    for start in sizes:
+        reached = [] if start in seen else [start]
+        seen.update(reached)
+        for node in reached:
+            fresh = [other for other in dict.fromkeys(beside[node]) if other not in seen]
+            seen.update(fresh)
+            reached += fresh
+        if reached:
+            members = set(reached)
+            found.append({node: size for node, size in sizes.items() if node in members})
+    return found
+
+
+def _layered_part(
+    sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]], across: float, down: float
+) -> Placed:
+    """Place a connected graph."""
     forward = _without_circles(sizes, arrows)
     layer = _layers(sizes, forward)
     columns, chains = _columns(sizes, forward, layer)
@@ -82,7 +121,7 @@ def _without_circles(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]
 
 
 def _layers(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """For each node, the length of the longest way from it to an end."""
+    """For each node, the length of the longest way from it to an end; an end stands next to what leads there."""
     before: dict[str, list[str]] = {node: [] for node in sizes}
     waiting = dict.fromkeys(sizes, 0)
     for source, target in arrows:
@@ -97,7 +136,9 @@ def _layers(sizes: Mapping[str, Size], arrows: Sequence[tuple[str, str]]) -> dic
             waiting[source] -= 1
             if waiting[source] == 0:
                 ready.append(source)
-    return layer
+    leading = {source for source, _ in arrows}
+    ends = [node for node in sizes if before[node] and node not in leading]
+    return layer | {node: min(layer[source] for source in before[node]) - 1 for node in ends}
 
 
 Chains = list[list[str]]

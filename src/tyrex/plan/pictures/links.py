@@ -10,7 +10,7 @@ from itertools import pairwise
 from tyrex.plan.model import ParameterLink, PlaceKind, RulePlan
 from tyrex.plan.text import printer, show_aggregate, show_negation
 from tyrex.tesla.durations import format_duration
-from tyrex.tesla.expressions import Interval, Within
+from tyrex.tesla.expressions import Attribute, Compare, Expression, Interval, Within
 
 
 class LinkKind(StrEnum):
@@ -18,6 +18,7 @@ class LinkKind(StrEnum):
 
     JOIN = "shared event"
     PARAMETER = "parameter"
+    CONDITION = "condition"
     NEGATION = "negation"
     AGGREGATE = "aggregate"
 
@@ -41,7 +42,7 @@ class Link:
 
 def links(plan: RulePlan) -> tuple[Link, ...]:
     """All dashed lines of a rule's automaton."""
-    return (*_joins(plan), *_parameters(plan), *_negations(plan), *_aggregates(plan))
+    return (*_joins(plan), *_parameters(plan), *_conditions(plan), *_negations(plan), *_aggregates(plan))
 
 
 def spots_of(plan: RulePlan, *events: int) -> tuple[Spot, ...]:
@@ -83,11 +84,37 @@ def _parameters(plan: RulePlan) -> Iterator[Link]:
 
 
 def _labelled_users(plan: RulePlan, parameter: ParameterLink) -> Iterator[tuple[int, str]]:
-    """The events that use a parameter; equality goes without saying."""
+    """The events that use a parameter; equality of attributes with one name goes without saying."""
     for use in parameter.uses:
         if use.place.kind is PlaceKind.EVENT and use.place.index != parameter.event:
             own = printer(plan, use.place.index, parameters=True)
-            yield use.place.index, f"${parameter.name}" if use.operator == "=" else own.show(use.condition)
+            plain = use.operator == "=" and _is_same_attribute(use.condition, parameter.expression)
+            yield use.place.index, f"${parameter.name}" if plain else own.show(use.condition)
+
+
+def _is_same_attribute(condition: Expression, meant: Expression) -> bool:
+    """Whether a comparison is between attributes with one name: `area = $a`, where `$a` is an `area`."""
+    match condition, meant:
+        case Compare(left=Attribute(name=left), right=Attribute(name=right)), Attribute():
+            return left == right
+        case _:
+            return False
+
+
+def _conditions(plan: RulePlan) -> Iterator[Link]:
+    """Dynamic conditions that are written without a parameter: `B.zone = A.area`."""
+    shown = {
+        (use.place.index, use.condition)
+        for parameter in plan.parameters
+        for use in parameter.uses
+        if use.place.kind is PlaceKind.EVENT
+    }
+    for state in plan.states:
+        own = printer(plan, state.index, parameters=True)
+        for condition in state.dynamic:
+            if (state.index, condition.expression) not in shown:
+                spots = spots_of(plan, *sorted({state.index, *condition.needs}))
+                yield Link(LinkKind.CONDITION, spots, own.show(condition.expression))
 
 
 def _negations(plan: RulePlan) -> Iterator[Link]:

@@ -31,9 +31,11 @@ def rule_mermaid(plan: RulePlan) -> str:
 
 def rule_set_mermaid(plan: RuleSetPlan) -> str:
     """All rules, each in its frame, and the hierarchy of their event types."""
-    lines = [line for number, rule in enumerate(plan.rules) for line in _rule(rule, number)]
+    lines: list[str] = []
     if len(plan.rules) > 1:
         lines += _frame("hierarchy", "Hierarchy of event types", _hierarchy(plan))
+    for number in reversed(range(len(plan.rules))):
+        lines += _rule(plan.rules[number], number)
     return _flowchart(lines)
 
 
@@ -57,15 +59,17 @@ def _flowchart(lines: Iterable[str]) -> str:
 
 
 def _frame(key: str, title: str, lines: list[str]) -> list[str]:
-    return [f'subgraph {key}["{_escape(title)}"]', *(f"  {line}" for line in lines), "end"]
+    inner = ["direction LR", *lines]  # a frame does not take over the direction of the chart
+    return [f'subgraph {key}["{_escape(title)}"]', *(f"  {line}" for line in inner), "end"]
 
 
 def _rule(plan: RulePlan, number: int) -> list[str]:
-    lines = _frame(f"rule{number}", f"Rule {plan.name}: automaton", _automaton(plan, number))
+    """The frames of a rule, the lower one first: Mermaid stacks them upwards."""
+    lines: list[str] = []
     if len(plan.states) > 1:
         title = f"Rule {plan.name}: ordering graph"
         lines += _frame(f"rule{number}order", title, _ordering(plan, number))
-    return lines
+    return lines + _frame(f"rule{number}", f"Rule {plan.name}: automaton", _automaton(plan, number))
 
 
 def _automaton(plan: RulePlan, number: int) -> list[str]:

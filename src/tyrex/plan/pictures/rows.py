@@ -130,13 +130,13 @@ def _column_places(plan: RulePlan, columns: Mapping[int, int], dashed: Sequence[
     for gap in gaps:
         x.append(x[-1] + 2 * RADIUS + gap)
     for link in dashed:
-        ends = sorted(columns[spot.event] for spot in link.spots)
-        if len(ends) == 1:  # it reaches back: make room before its state
-            missing = _width(wrap(link.label, TEXT, _WIDEST_BRANCH)) + _TICKS + SIDE - x[ends[0]]
+        ends = sorted({columns[spot.event] for spot in link.spots})
+        if len(ends) == 1:  # it reaches back, or down its own column: make room before its state
+            missing = _width(wrap(link.label, TEXT, _WIDEST_BRANCH)) + _TICKS + 2 * SIDE - x[ends[0]]
         else:
             room = max(x[right] - x[left] for left, right in pairwise(ends))
             missing = _width(wrap(link.label, TEXT, _WIDEST_BRANCH)) + 2 * _TICKS - room
-        if missing > 0 and (len(ends) == 1 or ends[0] < ends[-1]):
+        if missing > 0:
             x[ends[-1] :] = [place + missing for place in x[ends[-1] :]]
     return x
 
@@ -182,6 +182,10 @@ def _lane(link: Link, place: Mapping[int, float]) -> Lane:
         middle = ends[0] - _TICKS - _width(label) / 2
         return Lane(link, middle - _width(label) / 2 - SIDE, ends[0], 0, tuple(label), middle)
     left, right = ends[0], ends[-1]
+    if left == right:  # the same column in different rows: the label stands left of it
+        label = wrap(link.label, TEXT, _NARROWEST_LABEL)
+        middle = left - RADIUS - SIDE - _width(label) / 2
+        return Lane(link, middle, right, 0, tuple(label), middle)
     stops = sorted({left, right, *(x for x in place.values() if left < x < right)})
     gaps = list(pairwise(stops)) or [(left, right)]
     label = wrap(link.label, TEXT, max(max(b - a for a, b in gaps) - 2 * _TICKS + 1, _NARROWEST_LABEL))

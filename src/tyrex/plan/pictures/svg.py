@@ -111,7 +111,8 @@ def _notes(plan: RulePlan, width: float) -> Drawing:
 
 def _framed(card: _Card, least_width: float = 0) -> Drawing:
     """Drawings below each other on a white card with a title."""
-    width = max(_LEAST_WIDTH, least_width, *(drawing.width for drawing in card.drawings))
+    least_width = max(least_width, _LEAST_WIDTH if card.title else 0)
+    width = max(least_width, *(drawing.width for drawing in card.drawings))
     content = Drawing()
     y = 0.0
     if card.title:
