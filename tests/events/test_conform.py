@@ -1,3 +1,4 @@
+from contextlib import suppress
 from fractions import Fraction
 
 import pytest
@@ -132,7 +133,5 @@ ANYTHING = st.recursive(
 @given(st.dictionaries(st.sampled_from("sifbx"), ANYTHING))
 def test_any_value_conforms_or_is_an_event_error(attributes: dict[str, str]) -> None:
     """Conforming raises nothing but EventError."""
-    try:
+    with suppress(EventError):
         conform(Event("Sample", 0, attributes), SAMPLE)
-    except EventError:
-        pass

@@ -33,7 +33,11 @@ def test_an_event_is_encoded_byte_by_byte_as_documented() -> None:
         (Event("A", 0), 0, "dc5560d66214494df4b5ab83f5e3156f"),
         (TEMP, 0, "51c90e10a55e26fd9bf40ef84c7a851d"),
         (TEMP, 1, "b464ee04df9a5e28b08e7f4b06cecfd1"),
-        (Event("Tä", -1, {"s": "é", "i": -2, "f": 1.0, "t": True, "n": None, "u": False}), 7, "d987e87d8d7be828a50c8fca64e9dcf0"),
+        (
+            Event("Tä", -1, {"s": "é", "i": -2, "f": 1.0, "t": True, "n": None, "u": False}),
+            7,
+            "d987e87d8d7be828a50c8fca64e9dcf0",
+        ),
     ],
 )
 def test_the_id_of_an_event_never_changes(event: Event, occurrence: int, id_: str) -> None:
@@ -127,7 +131,7 @@ def test_counts_of_the_past_can_be_forgotten() -> None:
 @pytest.mark.parametrize("value", ["\ud800", 2**63, []])
 def test_only_a_conformed_event_has_an_id(value: str) -> None:
     """What can't be encoded is refused with an EventError."""
-    with pytest.raises(EventError, match="Unicode|only conformed events have an id"):
+    with pytest.raises(EventError, match=r"Unicode|only conformed events have an id"):
         content_id(Event("A", 0, {"x": value}))
 
 

@@ -63,7 +63,9 @@ def test_rule_and_lineage_of_a_composite_event_are_no_attributes() -> None:
 def test_a_declared_attribute_may_be_called_id_rule_or_lineage() -> None:
     """If the type declares an attribute of that name, the key is that attribute."""
     text = '{"type": "Order", "timestamp": 0, "id": 7, "rule": "x", "lineage": ["y"]}'
-    assert parse_json_event(text, TYPES) == Event("Order", 0, {"id": 7, "rule": "x", "lineage": ["y"]})  # type: ignore[dict-item]
+    event = parse_json_event(text, TYPES)
+    assert event.attributes == {"id": 7, "rule": "x", "lineage": ["y"]}
+    assert (event.id, event.rule) == (None, None)
 
 
 def test_attributes_may_stand_in_an_object_of_their_own() -> None:
@@ -94,7 +96,7 @@ def test_a_plain_attribute_may_be_called_attributes() -> None:
     [
         ("", "not JSON: expecting value at column 1; write each event as one object on one line, as `{"),
         ("hello", "not JSON: expecting value at column 1"),
-        ('  {"type": "A", oops}', "at column 16"),
+        ('  {"type": oops}', "not JSON: expecting value at column 12"),
         ('{"type": "A', "not JSON: unterminated string starting at column 10"),
         ('{"type": "A"', "at column 13"),
         ('{"type": "A\x01"}', "not JSON: invalid control character at column 12"),
@@ -162,7 +164,7 @@ def test_a_whole_surrogate_pair_is_a_letter() -> None:
 )
 def test_an_object_made_in_python_is_held_to_the_same_rules(obj: dict[str, Any]) -> None:
     """What could not be written again is refused, though it came from no text."""
-    with pytest.raises(EventError, match="surrogate pair|thousands of digits"):
+    with pytest.raises(EventError, match=r"surrogate pair|thousands of digits"):
         read_json_event(obj)
 
 
@@ -178,7 +180,9 @@ def test_reading_an_object_leaves_it_as_it_was() -> None:
 
 def test_an_event_is_written_in_the_form_in_which_it_is_read() -> None:
     """Type, timestamp in UTC with microseconds, attributes in order, then id and rule."""
-    event = Event("Fire", 1_357_030_800_250_000, {"area": "A1", "hot": True, "x": None, "é": 1e20}, "0af3", "R")
+    event = Event(
+        "Fire", 1_357_030_800_250_000, {"area": "A1", "hot": True, "x": None, "é": 1e20}, "0af3", "R"
+    )
     assert write_json_event(event) == (
         '{"type": "Fire", "timestamp": "2013-01-01T09:00:00.250000Z", "area": "A1", "hot": true, '
         '"x": null, "é": 1e+20, "id": "0af3", "rule": "R"}'

@@ -1,7 +1,10 @@
+import pickle
+
 import pytest
 from tests.plan.support import DAY, DEADLINE, MINUTE, PERIODIC, R1, R5, R6, R7, names, plan_all, plan_one
 from tests.plan.support import R as RULE_R
 
+from tyrex.events import Value
 from tyrex.plan import (
     CalendarTimer,
     Deadline,
@@ -14,7 +17,9 @@ from tyrex.plan import (
 )
 from tyrex.plan.automaton import MOST_SEQUENCES, create_sequence_models, join_states
 from tyrex.plan.model import Transition
+from tyrex.reference.calendar import fields_of, finer_fields_are_zero
 from tyrex.tesla.expressions import Between, Within
+from tyrex.tesla.types import TIMER_FIELDS
 
 
 def sequences(plan: RulePlan) -> list[str]:
@@ -105,6 +110,13 @@ def test_a_parameter_tells_its_operator() -> None:
     assert plan.parameters[0].uses[0].operator is None
 
 
+@pytest.mark.parametrize(("written", "operator"), [("$v < w", ">"), ("$v >= w", "<="), ("$v != w", "!=")])
+def test_the_operator_of_a_parameter_is_that_of_the_other_side(written: str, operator: str) -> None:
+    """`$v < w` is `w > $v`, so a runtime has one case for both."""
+    plan = plan_one(f"define X() from A(v = $v) and each B({written}) within 1 s from A")
+    assert plan.parameters[0].uses[0].operator == operator
+
+
 def test_a_time_based_negation_looks_back_from_one_event() -> None:
     """R6b: no NotIncrTemp within 5 min from Smoke."""
     (negation,) = plan_all(R6).rules[1].negations
@@ -148,6 +160,31 @@ def test_a_calendar_timer_tells_its_finest_field() -> None:
     assert len(trigger.conditions) == 3
 
 
+def test_the_calendar_of_a_plan_is_that_of_the_reference() -> None:
+    """Of several fields the finest counts, in whatever order they are written."""
+    for fields in (
+        "H = 9",
+        "M = 3, S = 1",
+        "Year = 1971",
+        "Day = 1, D = Friday",
+        "Month = 2, H = 4",
+        "D = 1",
+    ):
+        plan = plan_one(f"define X() from Timer({fields})")
+        assert isinstance(plan.trigger, CalendarTimer)
+        assert plan.trigger.finest in fields_of(plan.rule)
+        midnight: dict[str, Value] = {"S": 0, "M": 0, "H": 0, "Day": 1, "Month": 1}
+        for name in midnight:
+            must_be_zero = name in TIMER_FIELDS[: TIMER_FIELDS.index(plan.trigger.finest)]
+            assert finer_fields_are_zero(plan.rule, {**midnight, name: 7}) != must_be_zero, (fields, name)
+
+
+def test_a_timer_is_not_stateless() -> None:
+    """Though it looks at nothing of the past: if a rule is split, only one part may have the timer."""
+    assert not plan_one("define X() from Timer(H = 9)").stateless
+    assert not plan_one("define X() from 5 min after A()").stateless
+
+
 def test_a_deadline_is_a_transition_that_takes_its_time_exactly() -> None:
     """`14 days after Offer`: the timer follows the offer."""
     plan = plan_one(DEADLINE)
@@ -168,6 +205,14 @@ def test_a_plan_keeps_the_rule_it_was_made_from() -> None:
     """Planning is a pure function of the checked rule."""
     plan = plan_one(R7)
     assert plan_rule(plan.rule) == plan
+
+
+def test_a_plan_can_be_sent_elsewhere() -> None:
+    """Spark and brokers send plans to other processes: what arrives is equal, and hashes are too."""
+    plan = plan_all(R6)
+    copy = pickle.loads(pickle.dumps(plan))
+    assert copy == plan
+    assert [hash(rule) for rule in copy.rules] == [hash(rule) for rule in plan.rules]
 
 
 def ladder(steps: int) -> list[Transition]:

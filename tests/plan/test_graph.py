@@ -1,9 +1,16 @@
+from collections import Counter
+from dataclasses import replace
+from random import Random
 from time import perf_counter
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.plan.random_rules import random_history, random_rules
 from tests.plan.support import ITERATION, R1, R6, R7, plan_all
 
 from tyrex.plan import RuleSetPlan, combine, feeds, plan_rule, plan_rules
+from tyrex.reference import run
 from tyrex.tesla import CheckedRules, check_text
 
 
@@ -97,6 +104,57 @@ def test_plans_can_be_combined_anew() -> None:
     plans = [plan_rule(rule) for rule in rules.rules]
     assert combine(plans) == plan_rules(rules)
     assert combine(plans[:1]).types_needed == ("Temp",)
+
+
+@settings(max_examples=150)
+@given(st.lists(st.tuples(st.integers(0, 5), st.sets(st.integers(0, 5), max_size=2)), max_size=7))
+def test_strata_and_groups_are_what_they_promise(shape: list[tuple[int, set[int]]]) -> None:
+    """For rules that define one of six types and use some others, compared with every way between them."""
+    text = "\n".join(
+        f"define X{made}() from P() "
+        + " ".join(f"and last X{use} as E{use} within 1 s from P" for use in sorted(uses))
+        for made, uses in shape
+    )
+    declared = "event P() " + " ".join(
+        f"event X{i}()" for i in range(6) if all(i != made for made, _ in shape)
+    )
+    plan = plan_all(declared + "\n" + text)
+    rules = range(len(shape))
+    fed = {(maker, user) for maker in rules for user in rules if shape[maker][0] in shape[user][1]}
+    leads = set(fed)
+    for middle in rules:  # ways of any length
+        leads |= {(a, b) for a in rules for b in rules if (a, middle) in leads and (middle, b) in leads}
+
+    level = {rule: number for number, stratum in enumerate(plan.strata) for rule in stratum}
+    assert sorted(level) == list(rules)
+    for rule in rules:
+        below = [level[maker] for maker, user in fed if user == rule and (rule, maker) not in leads]
+        together = [level[other] for other in rules if (rule, other) in leads and (other, rule) in leads]
+        assert all(level[rule] > other for other in below)
+        assert all(level[rule] == other for other in together)
+    recursive = {rule for rule in rules if (rule, rule) in leads}
+    assert {rule for group in plan.recursive_groups for rule in group} == recursive
+    for group in plan.recursive_groups:
+        assert all((a, b) in leads for a in group for b in group)
+    group_of = {rule: number for number, group in enumerate(plan.groups) for rule in group}
+    assert all(group_of[maker] == group_of[user] for maker, user in fed)
+
+
+@settings(max_examples=150)
+@given(st.randoms(use_true_random=True))
+def test_groups_can_run_apart(random: Random) -> None:
+    """The composite events of a rule set are those of its groups, each run by itself, taken together."""
+    rules = random_rules(random)
+    if rules is None:
+        return
+    groups = plan_rules(rules).groups
+    for _ in range(2):
+        events = random_history(random)
+        apart: Counter[str | None] = Counter()
+        for group in groups:
+            alone = replace(rules, rules=tuple(rules.rules[number] for number in group))
+            apart += Counter(event.id for event in run(alone, events).composites)
+        assert apart == Counter(event.id for event in run(rules, events).composites)
 
 
 def test_no_rules_make_an_empty_plan() -> None:

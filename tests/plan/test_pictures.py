@@ -21,6 +21,7 @@ from tyrex.plan.pictures.measure import text_width, wrap
 from tyrex.plan.pictures.mermaid import automaton_mermaid, hierarchy_mermaid, ordering_mermaid
 from tyrex.plan.pictures.names import short_names
 from tyrex.plan.pictures.svg import automaton_svg, hierarchy_svg, ordering_svg
+from tyrex.plan.text import show_step
 from tyrex.tesla import TeslaError
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -186,6 +187,66 @@ def test_a_parameter_can_link_two_sequences() -> None:
     assert Link(LinkKind.PARAMETER, (Spot(0, 1), Spot(1, 2)), "w > $v") in links(plan)
 
 
+def test_an_attribute_with_another_name_is_written_out() -> None:
+    """`$a` alone says that both have the attribute that binds it."""
+    plan = plan_one("""
+        define X() from A(area = $a) and each B(area = $a) within 1 s from A and each C(zone = $a) within 1 s from B
+    """)
+    assert [(link.spots, link.label) for link in links(plan)] == [
+        ((Spot(0, 1), Spot(0, 0)), "$a"),
+        ((Spot(0, 2), Spot(0, 0)), "zone = $a"),
+    ]
+
+
+def test_conditions_without_a_parameter_are_dashed_lines_too() -> None:
+    """Otherwise the picture would not show that the zone of B must be the area of A."""
+    plan = plan_one("""
+        define X() from A() and each B() within 1 s from A and last C(x > B.x + A.x) within 1 s from A
+        and B.zone = A.area
+    """)
+    assert [link for link in links(plan) if link.kind is LinkKind.CONDITION] == [
+        Link(LinkKind.CONDITION, (Spot(0, 1), Spot(0, 0)), "zone = A.area"),
+        Link(LinkKind.CONDITION, (Spot(0, 0), Spot(0, 1), Spot(1, 2)), "x > B.x + A.x"),
+    ]
+    texts = [box.text for box in check_svg(draw(plan, "svg"))]
+    assert {"zone = A.area", "x > B.x + A.x", "condition"} <= set(texts)
+
+
+@pytest.mark.parametrize("name", EVERY_TEXT)
+def test_every_part_of_a_rule_is_in_every_picture(name: str) -> None:
+    """States, windows, selections, negations and dynamic conditions; each dashed line is labelled."""
+    for rule in plan_all(EVERY_TEXT[name]).rules:
+        pictures = [draw(rule, "svg"), draw(rule, "mermaid"), draw(rule, "dot")]
+        steps = [show_step(step) for sequence in rule.sequences for step in sequence.transitions]
+        for picture in pictures:
+            assert all(step in picture for step in steps)
+            assert all(state.type in picture for state in rule.states)
+            assert all(f"not {negation.type}(" in picture for negation in rule.negations)
+            assert all(f"{a.function}({a.type}(" in picture for a in rule.aggregates)
+        assert all(link.label for link in links(rule) if link.kind is not LinkKind.JOIN)
+
+
+def test_the_accepting_state_is_a_double_circle_and_links_are_dashed() -> None:
+    """R7: two starts, T, S, W, S, of which both S are double; the joined S, `$a` twice and Rain."""
+    root = ElementTree.fromstring(automaton_svg(plan_one(R7)))
+    radii = sorted(float(circle.get("r", "")) for circle in root.iter(f"{SVG}circle"))
+    assert [radii.count(radius) for radius in sorted(set(radii))] == [2, 4, 2]
+    colours = {path.get("stroke") for path in root.iter(f"{SVG}path") if path.get("stroke-dasharray")}
+    assert len(colours) == 3
+    assert len(list(root.iter(f"{SVG}polygon"))) == 4
+
+
+def test_a_picture_has_a_white_ground_and_a_title() -> None:
+    """So that it can be read in a dark notebook, and by a screen reader."""
+    root = ElementTree.fromstring(draw(plan_one(R7), "svg"))
+    ground = next(root.iter(f"{SVG}rect"))
+    _, _, width, height = map(float, root.get("viewBox", "").split())
+    assert ground.get("fill") == "#ffffff"
+    assert float(ground.get("width", "")) >= width - 1
+    assert float(ground.get("height", "")) >= height - 1
+    assert root.findtext(f"{SVG}title") == root.get("aria-label") == "Rule R7"
+
+
 def test_short_names_are_initials_where_those_differ() -> None:
     """Otherwise a little more; they never collide."""
     assert short_names(["Smoke", "Temp", "Wind"]) == ["S", "T", "W"]
@@ -224,6 +285,28 @@ def test_nodes_of_a_graph_do_not_touch_and_arrows_lead_to_the_right() -> None:
     assert len(placed.arrows["d", "a"]) == 3
 
 
+def test_parts_of_a_graph_that_nothing_connects_stand_below_each_other() -> None:
+    """None of them is pulled towards another, so there are no gaps."""
+    size = Size(40, 20)
+    arrows = [("a", "b"), ("c", "d"), ("e", "d"), ("f", "g")]
+    placed = layered(dict.fromkeys("abcdefgh", size), arrows, across=30, down=10)
+    assert placed.height == (1 + 2 + 1 + 1) * 20 + 4 * 10
+    assert [placed.nodes[node][0] for node in "acefh"] == [20.0] * 5
+    heights = [placed.nodes[node][1] for node in "acefh"]
+    assert heights == sorted(set(heights))
+
+
+def test_an_end_stands_next_to_what_leads_there() -> None:
+    """Not at the far right, where other ways end."""
+    placed = layered(
+        dict.fromkeys("abcde", Size(40, 20)),
+        [("a", "b"), ("b", "c"), ("c", "d"), ("a", "e")],
+        across=30,
+        down=10,
+    )
+    assert placed.nodes["e"][0] == placed.nodes["b"][0]
+
+
 def test_circles_are_laid_out_too() -> None:
     """One of the arrows then leads back."""
     placed = layered(dict.fromkeys("ab", Size(40, 20)), [("a", "b"), ("b", "a")], across=30, down=10)
@@ -245,6 +328,8 @@ def test_mermaid_pictures_are_well_formed(name: str) -> None:
     for line in map(str.strip, lines):
         if line.startswith("subgraph ") or line == "end":
             depth += -1 if line == "end" else 1
+        elif line == "direction LR":  # every frame needs it, else it goes from top to bottom
+            assert depth == 1
         elif arrow := re.fullmatch(r'(\w+) (?:-->|-\.-)(?:\|"[^"]*"\|)? (\w+)', line):
             assert {arrow[1], arrow[2]} <= known
         else:

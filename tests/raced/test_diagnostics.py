@@ -57,7 +57,6 @@ def define(pattern: str, head: str = "E") -> str:
         (define("A", "E[x: $X]"), "RCD004", "$X", "write `= $X` behind its attribute"),
         (define("A[y > $X]"), "RCD004", "$X", "write `= $X` behind its attribute"),
         (define("A AND NOT B[y = $X]"), "RCD004", "$X", "write `= $X` behind its attribute"),
-        (define("A[$X = $Y]"), "RCD004", "$X", "write `= $X` behind its attribute"),
         (define("A[x = $Area]", "E[x: $Aera]"), "RCD004", "$Aera", "did you mean `$Area`?"),
         (define("A[1 = 2]"), "RCD008", "1 = 2", "compare an attribute with a value"),
         (define("A", "E[x: 1, x: 2]"), "RCD009", "x: 2", "leave one of them out"),
