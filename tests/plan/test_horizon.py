@@ -189,7 +189,7 @@ def test_an_event_is_never_kept_shorter_than_it_can_be_in_a_match(parts: Parts) 
             assert reach <= age[event.anchor] + (event.window or 0)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(patterns(), st.integers(0, 2**32))
 def test_forgetting_what_is_older_than_the_horizon_changes_nothing(parts: Parts, seed: int) -> None:
     """Each terminator finds the same matches in the whole history and in what the plan says must be kept."""

@@ -215,7 +215,7 @@ def found_apart(rules: CheckedRules, plan: RulePlan, key: JoinKey, events: list[
     return apart
 
 
-@settings(max_examples=600)
+@settings(max_examples=350)
 @given(st.randoms(use_true_random=True))
 def test_values_of_a_covering_key_can_be_detected_apart(random: Random) -> None:
     """The composites of all events are those of the events of each value, taken together."""

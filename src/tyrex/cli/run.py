@@ -17,7 +17,7 @@ from tyrex.rules import RuleSet
 from tyrex.tesla import CheckedSubscription, TeslaError
 from tyrex.tesla.durations import NotADuration, parse_duration
 from tyrex.tesla.evaluate import holds
-from tyrex.tesla.expressions import Aggregate, Precedes, walk
+from tyrex.tesla.expressions import Aggregate, Precedes
 from tyrex.tesla.values import Tally, Value
 
 
@@ -128,13 +128,10 @@ def _subscription(rules: RuleSet, *, subscription_text: str | None) -> CheckedSu
     if subscription_text is None:
         return None
     try:
-        subscription = rules.subscription(subscription_text)
+        return rules.subscription(subscription_text)
     except TeslaError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
-    if any(isinstance(node, Aggregate) for c in subscription.conditions for node in walk(c)):
-        raise fail("a subscription speaks of one event and has no aggregates: define an event with the value")
-    return subscription
 
 
 def _is_number(text: str) -> bool:

@@ -13,7 +13,7 @@ from tyrex.tesla.checks.references import Home, arguments
 from tyrex.tesla.checks.types import check_conditions
 from tyrex.tesla.checks.widening import widen
 from tyrex.tesla.diagnostics import Diagnostic, Severity, TeslaError, did_you_mean
-from tyrex.tesla.expressions import Expression, Parameter, walk
+from tyrex.tesla.expressions import Aggregate, Expression, Parameter, walk
 from tyrex.tesla.parser import collection_paused, parse_file, parse_subscription_text
 from tyrex.tesla.source import Source
 from tyrex.tesla.types import TIMER, AttributeType, EventType, Origin, ValueType
@@ -67,7 +67,7 @@ def check_subscription(text: str, types: Mapping[str, EventType]) -> CheckedSubs
     """A subscription filter against the event types of a rule set."""
     source = Source(text, "<subscription>")
     tree = parse_subscription_text(source)
-    if tree.type.text not in types:
+    if tree.type.text not in types or tree.type.text == TIMER.name:
         suggestion = did_you_mean(tree.type.text, types) or "subscribe to a type of the rule set"
         raise TeslaError(
             [
@@ -97,6 +97,14 @@ def check_subscription(text: str, types: Mapping[str, EventType]) -> CheckedSubs
                     source,
                     node.span,
                     suggestion="write the value itself",
+                )
+            if isinstance(node, Aggregate):
+                context.report(
+                    "TSL031",
+                    "a subscription looks at one event, so it has no aggregates",
+                    source,
+                    node.span,
+                    suggestion="define an event with the aggregate in a rule, and subscribe to that",
                 )
     if not context.diagnostics:
         conditions = check_conditions(context, rule, conditions)

@@ -20,6 +20,11 @@ class ValueType(StrEnum):
         """Whether it takes part in arithmetic."""
         return self in (ValueType.INT, ValueType.FLOAT)
 
+    @property
+    def with_article(self) -> str:
+        """The type as it stands in a sentence: "an int", "a string"."""
+        return f"an {self.value}" if self is ValueType.INT else f"a {self.value}"
+
 
 TYPE_WORDS = {
     "string": ValueType.STRING,

@@ -85,7 +85,8 @@ def _agreement(earlier: TypeDraft, later: TypeDraft) -> str | None:
 
 def _signature(draft: TypeDraft) -> str:
     words = [
-        name if slot.open else f"{name}: {next(iter(slot.allowed)).value}" for name, slot in draft.attributes.items()
+        name if slot.open else f"{name}: {next(iter(slot.allowed)).value}"
+        for name, slot in draft.attributes.items()
     ]
     return f"`{draft.name}({', '.join(words)})`"
 

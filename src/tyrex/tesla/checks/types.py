@@ -35,10 +35,10 @@ def types(context: Context) -> None:
             if not fits(found, wanted):
                 checker.report(
                     "TSL044",
-                    f"`{assignment.attribute.text}` is a {wanted.value}, this value is a {found.value}",
+                    f"`{assignment.attribute.text}` is {wanted.with_article}, this value is {found.with_article}",
                     assignment.value.span,
-                    expected=f"a {wanted.value}",
-                    found=f"a {found.value}",
+                    expected=f"{wanted.with_article}",
+                    found=f"{found.with_article}",
                     suggestion="use `round`, `floor` or `ceil`"
                     if (found, wanted) == (FLOAT, INT)
                     else f"declare `{assignment.attribute.text}: {found.value}`, or assign another value",
@@ -124,10 +124,10 @@ class _Checker:
         if found is not None and found is not wanted:
             self.report(
                 "TSL042",
-                f"{why}; this is a {found.value}",
+                f"{why}; this is {found.with_article}",
                 node.span,
-                expected=f"a {wanted.value}",
-                found=f"a {found.value}",
+                expected=f"{wanted.with_article}",
+                found=f"{found.with_article}",
                 suggestion="compare it with something, as in `value > 45`",
             )
 
@@ -186,10 +186,10 @@ class _Checker:
         if not comparable(kinds[0], kinds[1]):
             self.report(
                 "TSL040",
-                f"a {kinds[0].value} can't be compared with a {kinds[1].value}",
+                f"{kinds[0].with_article} can't be compared with {kinds[1].with_article}",
                 node.span,
                 expected=f"two {kinds[0].value}s" if not kinds[0].numeric else "two numbers",
-                found=f"a {kinds[0].value} and a {kinds[1].value}",
+                found=f"{kinds[0].with_article} and {kinds[1].with_article}",
                 suggestion='write a text in quotes, as in `area = "A1"`, a number without'
                 if STRING in kinds and (kinds[0].numeric or kinds[1].numeric)
                 else "compare values of one kind",
@@ -208,10 +208,10 @@ class _Checker:
         if found is not None and not found.numeric:
             self.report(
                 "TSL041",
-                f"`{symbol}` takes numbers; this is a {found.value}",
+                f"`{symbol}` takes numbers; this is {found.with_article}",
                 node.span,
                 expected="an int or a float",
-                found=f"a {found.value}",
+                found=f"{found.with_article}",
                 suggestion="use `concat` to join texts"
                 if found is STRING and symbol == "+"
                 else "use a number here",
@@ -239,13 +239,13 @@ class _Checker:
         for position, (argument, kind) in enumerate(zip(node.arguments, kinds, strict=True)):
             allowed = function.takes(position)
             if kind is not None and kind not in allowed:
-                words = " or ".join(t.value for t in allowed)
+                words = " or ".join(t.with_article for t in allowed)
                 self.report(
                     "TSL043",
-                    f"`{node.function}` takes a {words} here; this is a {kind.value}",
+                    f"`{node.function}` takes {words} here; this is {kind.with_article}",
                     argument.span,
-                    expected=f"a {words}",
-                    found=f"a {kind.value}",
+                    expected=words,
+                    found=f"{kind.with_article}",
                     suggestion=f"`{node.function}` gives {function.meaning}",
                 )
                 return None
@@ -257,10 +257,10 @@ class _Checker:
                     self.report(
                         "TSL043",
                         f"`{node.function}` takes values of one kind; "
-                        f"this is a {kind.value}, another is a {some_kind.value}",
+                        f"this is {kind.with_article}, another is {some_kind.with_article}",
                         argument.span,
-                        expected=f"a {some_kind.value}",
-                        found=f"a {kind.value}",
+                        expected=f"{some_kind.with_article}",
+                        found=f"{kind.with_article}",
                         suggestion="use values of one kind",
                     )
                     return None
@@ -283,13 +283,13 @@ class _Checker:
             return None
         found = _only(slot)
         if found not in function.takes:
-            words = " or ".join(sorted(t.value for t in function.takes))
+            words = " or ".join(t.with_article for t in sorted(function.takes))
             self.report(
                 "TSL045",
-                f"`{node.function}` can't be taken of `{node.attribute}`, which is a {found.value}",
+                f"`{node.function}` can't be taken of `{node.attribute}`, which is {found.with_article}",
                 node.span,
-                expected=f"an attribute that is a {words}",
-                found=f"a {found.value}",
+                expected=f"an attribute that is {words}",
+                found=f"{found.with_article}",
                 suggestion="use CountDistinct, First or Last, or another attribute",
             )
             return None
