@@ -1,0 +1,41 @@
+package tyrex.benchmarks;
+
+/** One event of a stream, whatever its type: a column that the type does not have is 0 or null. */
+public final class Row {
+    final String type;
+    private final long ts;
+    private final String area;
+    private final int value;
+    private final int id;
+    private final int state;
+
+    Row(String type, long ts, String area, int value, int id, int state) {
+        this.type = type;
+        this.ts = ts;
+        this.area = area;
+        this.value = value;
+        this.id = id;
+        this.state = state;
+    }
+
+    /** Milliseconds, as in the stream file. */
+    public long getTs() {
+        return ts;
+    }
+
+    public String getArea() {
+        return area;
+    }
+
+    public int getValue() {
+        return value;
+    }
+
+    public int getId() {
+        return id;
+    }
+
+    public int getState() {
+        return state;
+    }
+}

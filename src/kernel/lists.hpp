@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sliding.hpp"
+#include "store.hpp"
+
+namespace tyrex {
+
+// The rows of a store that were admitted to one state, in order.
+//
+// `position` counts from the first row ever admitted, so it stays good when rows leave at the front.
+class RowList {
+public:
+    void push(Row row, Row first_live);
+    void trim(Row first_live);
+    bool erase(Row row);
+    void restore(std::vector<Row> rows) { rows_ = std::move(rows); }
+
+    std::span<const Row> rows() const { return {rows_.data() + head_, rows_.size() - head_}; }
+    std::uint64_t begin_position() const { return dropped_ + head_; }
+    bool empty() const { return head_ == rows_.size(); }
+    std::size_t bytes() const { return rows_.capacity() * sizeof(Row); }
+
+private:
+    std::vector<Row> rows_;
+    std::size_t head_ = 0;       // the rows before it have left
+    std::uint64_t dropped_ = 0;  // how many rows were before rows_[0]
+};
+
+// What one value of a family's key has: a list for each state, and the running aggregates over them.
+struct Bucket {
+    std::vector<Bits> key;
+    std::uint64_t hash = 0;
+    std::vector<RowList> lists;
+    std::vector<std::unique_ptr<Sliding>> sliding;
+
+    RowList& list(std::uint32_t slot) {
+        if (slot >= lists.size()) lists.resize(slot + 1);
+        return lists[slot];
+    }
+};
+
+// States on one type of events whose lists are divided by the same attributes: an event finds the bucket once
+// for all of them. No attributes: one bucket holds everything.
+class Family {
+public:
+    Family(std::uint32_t type, std::vector<int> attributes);
+
+    std::uint32_t type() const { return type_; }
+    const std::vector<int>& attributes() const { return attributes_; }
+
+    std::uint32_t add_list();
+    void remove_list(std::uint32_t slot);
+    std::uint32_t add_sliding();
+
+    // The bucket of a stored event, made if there is none; null if an attribute of the key is.
+    Bucket* bucket_of(const Store& store, std::size_t index);
+
+    // The bucket with this key, if there is one.
+    Bucket* find(std::span<const Bits> key) const;
+    Bucket* find_or_add(std::span<const Bits> key, const Store& store);
+
+    // The memory of the last event's bucket, so that states of the same family share the search.
+    Bucket* cached_bucket(const Store& store, std::size_t index, Row row) {
+        if (cached_row_ != row) {
+            cached_row_ = row;
+            cached_ = bucket_of(store, index);
+        }
+        return cached_;
+    }
+
+    std::size_t lists() const { return list_count_; }
+    std::size_t live_lists() const { return live_lists_; }
+    std::vector<std::unique_ptr<Bucket>>& buckets() { return buckets_; }
+    std::size_t bytes() const;
+    void clear_cache() { cached_row_ = ~Row{0}; }
+
+private:
+    void sweep(const Store& store);
+    void rehash(std::size_t capacity);
+    void place(std::uint32_t bucket);
+
+    std::uint32_t type_;
+    std::vector<int> attributes_;
+    std::vector<std::unique_ptr<Bucket>> buckets_;
+    std::vector<std::uint32_t> table_;
+    std::size_t sweep_at_ = 64;
+    std::size_t list_count_ = 0;
+    std::size_t live_lists_ = 0;
+    std::vector<std::uint32_t> free_lists_;
+    std::size_t sliding_count_ = 0;
+    std::vector<Bits> scratch_;
+    Row cached_row_ = ~Row{0};
+    Bucket* cached_ = nullptr;
+};
+
+}  // namespace tyrex
