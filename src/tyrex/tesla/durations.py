@@ -35,6 +35,9 @@ _CANONICAL = (
 _PATTERN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)\.?\s*", re.IGNORECASE)
 
 
+_LONGEST = 100  # digits of a number; what is right has a quarter of them
+
+
 class NotADuration(ValueError):
     """The text is no length of time, or no whole number of microseconds."""
 
@@ -48,6 +51,8 @@ def parse_duration(text: str) -> int:
     found = _PATTERN.fullmatch(text)
     if found is None or found[2].lower() not in _UNITS:
         raise NotADuration(f"`{text.strip()}` is not a duration: write a number and a unit, as in `5 min`")
+    if len(found[1]) > _LONGEST:
+        raise NotADuration(f"`{text.strip()[:12]}..` has more than {_LONGEST} digits")
     exact = Fraction(found[1]) * _UNITS[found[2].lower()]
     if exact.denominator != 1:
         raise NotADuration(f"`{text.strip()}` is not a whole number of microseconds")
