@@ -79,11 +79,12 @@ Value round_to(double x, std::int64_t digits) {
         if (i > 0) {
             ++kept[i - 1];
         } else {
-            kept.insert(kept.begin(), '1');
+            kept.insert(0, 1, '1');
         }
     }
-    if (kept.empty()) kept = "0";
-    kept += "e" + std::to_string(-digits);
+    if (kept.empty()) kept.push_back('0');
+    kept.push_back('e');
+    kept.append(std::to_string(-digits));
     double result = 0.0;
     const auto read = std::from_chars(kept.data(), kept.data() + kept.size(), result);
     if (read.ec == std::errc::result_out_of_range) {

@@ -16,6 +16,9 @@ using Row = std::uint64_t;       // the number of an event among those of its ty
 
 constexpr std::uint32_t no_id = 0xffffffff;
 
+// Where an event comes from, which is where its id comes from.
+enum class Origin : std::uint8_t { Content, Source, Rule };
+
 struct Column {
     Type type;
     std::vector<Bits> bits;
@@ -44,7 +47,8 @@ public:
 
     Time time(std::size_t index) const { return times_[index]; }
     Sequence sequence(std::size_t index) const { return sequences_[index]; }
-    std::uint32_t given_id(std::size_t index) const { return given_ids_[index]; }
+    std::uint32_t id(std::size_t index) const { return ids_[index]; }
+    Origin origin(std::size_t index) const { return origins_[index]; }
     Value value(std::size_t index, int column) const {
         return column < 0 ? of_int(times_[index]) : columns_[static_cast<std::size_t>(column)].at(index);
     }
@@ -52,8 +56,11 @@ public:
         return column < 0 ? Type::Int : columns_[static_cast<std::size_t>(column)].type;
     }
 
-    // Begin a row; the caller pushes one value on each column. `given_id` is a retained text, or no_id.
-    std::size_t append(Time time, Sequence sequence, std::uint32_t given_id = no_id);
+    // Begin a row; the caller pushes one value on each column. `id` is a text, or no_id.
+    std::size_t append(Time time, Sequence sequence, Origin origin, std::uint32_t id = no_id);
+
+    // Give an event an id that was derived; the text is retained already.
+    void set_id(std::size_t index, std::uint32_t id) { ids_[index] = id; }
 
     // Retain the texts of the row that was appended last; or take that row back.
     void keep_last(Strings& strings);
@@ -75,7 +82,8 @@ private:
     std::vector<Column> columns_;
     std::vector<Time> times_;
     std::vector<Sequence> sequences_;
-    std::vector<std::uint32_t> given_ids_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<Origin> origins_;
     Row origin_ = 0;  // the row at index 0
     Row first_ = 0;   // the oldest row that is still there
 };

@@ -38,8 +38,11 @@ std::uint32_t Strings::intern(std::string_view text) {
     const std::size_t mask = table_.size() - 1;
     std::size_t slot = hash & mask;
     for (; table_[slot] != empty; slot = (slot + 1) & mask) {
-        const Entry& entry = entries_[table_[slot]];
-        if (entry.hash == hash && entry.text == text) return table_[slot];
+        Entry& entry = entries_[table_[slot]];
+        if (entry.hash == hash && entry.text == text) {
+            entry.touched = epoch_;
+            return table_[slot];
+        }
     }
     std::uint32_t id;
     if (free_.empty()) {
@@ -49,7 +52,7 @@ std::uint32_t Strings::intern(std::string_view text) {
         id = free_.back();
         free_.pop_back();
     }
-    entries_[id] = {std::string(text), hash, 0, false};
+    entries_[id] = {std::string(text), hash, epoch_, 0, false};
     table_[slot] = id;
     ++live_;
     bytes_ += text.size() + sizeof(Entry);
@@ -59,6 +62,7 @@ std::uint32_t Strings::intern(std::string_view text) {
 }
 
 void Strings::release(std::uint32_t id) {
+    entries_[id].touched = epoch_;
     if (--entries_[id].holders == 0) wait(id);
 }
 
@@ -73,7 +77,12 @@ void Strings::reclaim(std::uint64_t epoch) {
         const std::uint32_t id = released_.front().id;
         released_.pop_front();
         entries_[id].waiting = false;
-        if (entries_[id].holders == 0) erase(id);
+        if (entries_[id].holders > 0) continue;
+        if (entries_[id].touched < epoch) {
+            erase(id);
+        } else {
+            wait(id);
+        }
     }
 }
 

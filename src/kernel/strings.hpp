@@ -36,6 +36,7 @@ private:
     struct Entry {
         std::string text;
         std::uint64_t hash = 0;
+        std::uint64_t touched = 0;  // the last epoch in which somebody may have got hold of it
         std::uint32_t holders = 0;
         bool waiting = false;
     };

@@ -1,5 +1,6 @@
 """Tyrex: complex event processing for Python and Spark. One rule file, one meaning, wherever it runs."""
 
+from tyrex.engine import Detections, Engine
 from tyrex.events import Event, EventError
 from tyrex.rules import Rule, RuleSet, load, parse
 from tyrex.tesla import Diagnostic, EventType, TeslaError, ValueType
@@ -7,7 +8,9 @@ from tyrex.tesla import Diagnostic, EventType, TeslaError, ValueType
 __version__ = "0.1.0"
 
 __all__ = [
+    "Detections",
     "Diagnostic",
+    "Engine",
     "Event",
     "EventError",
     "EventType",

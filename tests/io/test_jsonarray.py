@@ -42,7 +42,7 @@ def test_a_compressed_array_is_read_like_any_other(tmp_path: Path) -> None:
 
 def test_an_element_that_is_no_event_is_rejected_with_the_line_it_begins_on(tmp_path: Path) -> None:
     """The other elements are read."""
-    twice = '{"type": "B", "timestamp": 1, "x": 1, "x": 2}'
+    twice = '{"type": "Temp", "timestamp": 1, "area": 1, "area": 2}'
     data = f'[\n{TEMP_LINE},\n{{\n"type": "A"\n}}, 5,\n{twice},\n{TEMP_LINE}]'
     reader = reader_of(tmp_path, "events.json", data)
     assert shown(reader) == [TEMP_SHOWN, TEMP_SHOWN]
@@ -53,7 +53,7 @@ def test_an_element_that_is_no_event_is_rejected_with_the_line_it_begins_on(tmp_
     ]
     assert "needs `timestamp`" in reader.rejected[0].reason
     assert "found the int 5" in reader.rejected[1].reason
-    assert 'the key "x" stands twice' in reader.rejected[2].reason
+    assert 'the key "area" stands twice' in reader.rejected[2].reason
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from tests.io.support import TEMP_LINE, TEMP_SHOWN, TYPES
 
 from tyrex.events import Event, EventError
 from tyrex.io import json_record, parse_json_event, read_json_event, write_json_event
+from tyrex.io.form import Form
 
 
 def test_an_event_is_an_object_of_type_timestamp_and_attributes() -> None:
@@ -122,7 +123,11 @@ def test_a_plain_attribute_may_be_called_attributes() -> None:
         ('{"type": "A", "timestamp": 0, "id": 1.5}', "`id` of an event must be a text or a whole number"),
         ('{"type": "A", "timestamp": 0, "id": true}', "found the bool true"),
         ('{"type": "A", "timestamp": 0, "rule": 5}', "`rule` of an event must be a text, found the int 5"),
-        ('{"type": "A", "timestamp": 0, "x": 1, "x": 2}', 'the key "x" stands twice: send each key once'),
+        (
+            '{"type": "Temp", "timestamp": 0, "value": 1, "value": 2}',
+            'the key "value" stands twice: send each key once',
+        ),
+        ('{"type": "Temp", "timestamp": 0, "timestamp": 1}', 'the key "timestamp" stands twice'),
         ('{"type": "A", "timestamp": 0, "attributes": {"x": 1, "x": 2}}', 'the key "x" stands twice'),
         (
             '{"type": "A", "timestamp": 0, "x": 1, "attributes": {"x": 2}}',
@@ -145,6 +150,23 @@ def test_what_is_no_event_is_an_error_that_says_what_to_do(text: str, message: s
     with pytest.raises(EventError) as caught:
         parse_json_event(text, TYPES)
     assert message in str(caught.value)
+
+
+def test_a_key_that_means_nothing_may_stand_twice() -> None:
+    """An attribute that the type does not declare is left out, however often; without types any key counts."""
+    text = '{"type": "Temp", "timestamp": 0, "value": 1, "x": 1, "x": 2}'
+    assert parse_json_event(text, TYPES)["value"] == 1
+    with pytest.raises(EventError, match='the key "x" stands twice'):
+        parse_json_event(text)
+
+
+def test_the_type_and_the_time_may_stand_elsewhere() -> None:
+    """A form gives the type of all events, and names the key of their time; a declared one stays an attribute."""
+    form = Form("Order", "id")
+    event = parse_json_event('{"id": 5, "rule": "x", "type": "left out", "timestamp": "too"}', TYPES, form)
+    assert (event.type, event.timestamp, event["id"], event["rule"]) == ("Order", 5_000_000, 5, "x")
+    with pytest.raises(EventError, match="an event needs `at`, in seconds"):
+        parse_json_event('{"timestamp": 5}', TYPES, Form("Order", "at"))
 
 
 def test_a_whole_surrogate_pair_is_a_letter() -> None:

@@ -20,7 +20,7 @@ PLAIN_ID = re.compile(r"\w+(?:[-.:/]\w+)*")
 _SHOWN_AS_SECONDS = 10**15
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Event:
     """Something that happened: `Temp@10(area="A1", value=24.5)`.
 
@@ -38,6 +38,18 @@ class Event:
     """The rule that made it, for composite events only."""
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        """Equal in every field, whatever keeps them."""
+        if not isinstance(other, Event):
+            return NotImplemented
+        return (
+            self.type == other.type
+            and self.timestamp == other.timestamp
+            and self.attributes == other.attributes
+            and self.id == other.id
+            and self.rule == other.rule
+        )
 
     def __getitem__(self, name: str) -> Value:
         """The value of an attribute, `timestamp` among them; KeyError if the event has none of that name."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from collections.abc import Container
 from typing import Any
 
 from tyrex.events import EventError
@@ -19,22 +20,27 @@ _CONSTANTS = {"NaN": None, "Infinity": math.inf, "-Infinity": -math.inf}
 class RepeatedKey(dict[str, Any]):
     """An object in which a key stands twice: it is read to its end, and refused where it would be used."""
 
+    repeated: tuple[str, ...] = ()
+    """The keys that stand more than once, in order."""
+
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
-    return found if len(found) == len(pairs) else RepeatedKey(_repeated(pairs))
-
-
-def _repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The keys that stand more than once, in order."""
+    if len(found) == len(pairs):
+        return found
     counts = Counter(key for key, _ in pairs)
-    return {key: value for key, value in pairs if counts[key] > 1}
+    obj = RepeatedKey(found)
+    obj.repeated = tuple(key for key in found if counts[key] > 1)
+    return obj
 
 
-def unrepeated(obj: Any) -> Any:
-    """The same value, unless it is an object in which a key stands twice."""
+def unrepeated(obj: Any, used: Container[str] | None = None) -> Any:
+    """The same value, unless it is an object in which a key stands twice; of interest are those that are used."""
     if isinstance(obj, RepeatedKey):
-        raise EventError(f"the key {quote(next(iter(obj)))} stands twice: send each key once")
+        for key in obj.repeated:
+            if used is None or key in used:
+                raise EventError(f"the key {quote(key)} stands twice: send each key once")
+        return dict(obj)
     return obj
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tyrex.events import Event, EventError
 from tyrex.io.decoder import SPACE, TOO_DEEP, TOO_LONG, decoder, trouble
+from tyrex.io.form import PLAIN, Form
 from tyrex.io.jsonevent import event_of
 from tyrex.io.jsonlines import DAMAGED, opened
 from tyrex.io.reader import OnRejected, Rejections
@@ -29,12 +30,14 @@ class JsonArrayReader(Rejections):
         path: str | Path,
         *,
         types: Mapping[str, EventType] | None = None,
+        form: Form = PLAIN,
         strict: bool = False,
         on_rejected: OnRejected | None = None,
     ) -> None:
         super().__init__(str(path), strict=strict, on_rejected=on_rejected)
         self._path = Path(path)
         self._types = types
+        self._form = form
 
     def __iter__(self) -> Iterator[Event]:
         """The events of the elements that are events."""
@@ -74,7 +77,7 @@ class JsonArrayReader(Rejections):
                 return
             self._line_number, self._text = line_number, text[at:end]
             try:
-                event = event_of(element, self._types)
+                event = event_of(element, self._types, self._form)
             except EventError as error:
                 self.reject(str(error))
             else:

@@ -17,49 +17,66 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tyrex.events import Event, EventError, Value, format_timestamp, to_microseconds
 from tyrex.events.literals import describe, is_well_formed, quote
 from tyrex.io.cloudevents import SPECVERSION, read_cloud_event
-from tyrex.io.decoder import NOT_UNICODE, SPACE, TOO_DEEP, TOO_LONG, decoder, trouble, unrepeated, well_formed
-from tyrex.tesla.types import EventType
+from tyrex.io.decoder import (
+    NOT_UNICODE,
+    SPACE,
+    TOO_DEEP,
+    TOO_LONG,
+    RepeatedKey,
+    decoder,
+    trouble,
+    unrepeated,
+    well_formed,
+)
+from tyrex.io.form import PLAIN, Form
+from tyrex.tesla.types import TIMESTAMP, EventType
 
-_ATTRIBUTES = "attributes"
+ATTRIBUTES = "attributes"
 _RESERVED = frozenset(("type", "timestamp", "id", "rule", "lineage", SPECVERSION))
 _EXAMPLE = '`{"type": "Temp", "timestamp": 10, "value": 24.5}`'
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
-def read_json_event(obj: Mapping[str, Any], types: Mapping[str, EventType] | None = None) -> Event:
+def read_json_event(
+    obj: Mapping[str, Any], types: Mapping[str, EventType] | None = None, form: Form = PLAIN
+) -> Event:
     """The event that a JSON object describes; its attributes are still as they were sent.
 
-    `types` tells whether a key `id`, `rule` or `lineage` is an attribute. Values that don't fit their type,
-    objects and arrays among them, are for `Conformer` to find.
+    `types` tells whether a key `id`, `rule` or `lineage` is an attribute, and `form` where its type and its
+    time are. Values that don't fit their type, objects and arrays among them, are for `Conformer` to find.
 
     >>> print(read_json_event({"type": "Temp", "timestamp": 10, "area": "A1", "value": 24.5}))
     Temp@10(area="A1", value=24.5)
     """
-    return _read(dict(obj), types)
+    return _read(dict(obj), types, form)
 
 
-def _read(attributes: dict[str, Any], types: Mapping[str, EventType] | None) -> Event:
+def _read(attributes: dict[str, Any], types: Mapping[str, EventType] | None, form: Form) -> Event:
     """The event in an object that becomes its attributes."""
     if SPECVERSION in attributes:
-        return read_cloud_event(attributes, types)
-    type_ = attributes.pop("type", None)
+        event = read_cloud_event(attributes, types)
+        return event if form.type is None else replace(event, type=form.type)
+    type_ = attributes.pop("type", None) if form.type is None else form.type
     if not isinstance(type_, str) or not type_:
         raise EventError(f"an event needs `type`, a text, as in {_EXAMPLE}")
-    timestamp = attributes.pop("timestamp", None)
+    declared = _declared(type_, types)
+    timestamp = attributes.get(form.timestamp)
     if timestamp is None:
-        raise EventError(f"an event needs `timestamp`, in seconds or as a date, as in {_EXAMPLE}")
+        raise EventError(f"an event needs `{form.timestamp}`, in seconds or as a date, as in {_EXAMPLE}")
     timestamp = to_microseconds(timestamp)
-    declared: Mapping[str, object] = types[type_].by_name if types is not None and type_ in types else {}
+    if form.timestamp == TIMESTAMP or form.timestamp not in declared:
+        del attributes[form.timestamp]
     nested: dict[str, Any] = {}
-    if isinstance(attributes.get(_ATTRIBUTES), dict):
-        nested, declared = unrepeated(attributes.pop(_ATTRIBUTES)), {}
+    if isinstance(attributes.get(ATTRIBUTES), dict):
+        nested, declared = unrepeated(attributes.pop(ATTRIBUTES)), {}
     id_ = rule = None
     if "id" in attributes and "id" not in declared:
         id_ = _read_id(attributes.pop("id"))
@@ -75,7 +92,12 @@ def _read(attributes: dict[str, Any], types: Mapping[str, EventType] | None) -> 
     return Event(well_formed(type_), timestamp, attributes, id_, rule)
 
 
-def parse_json_event(text: str, types: Mapping[str, EventType] | None = None) -> Event:
+def _declared(type_: str, types: Mapping[str, EventType] | None) -> Mapping[str, object]:
+    """The attributes that a type is known to have."""
+    return types[type_].by_name if types is not None and type_ in types else {}
+
+
+def parse_json_event(text: str, types: Mapping[str, EventType] | None = None, form: Form = PLAIN) -> Event:
     """The event that a JSON text describes; EventError says why it is none."""
     start = 0 if text.startswith("{") else len(text) - len(text.lstrip(SPACE))
     try:
@@ -95,21 +117,32 @@ def parse_json_event(text: str, types: Mapping[str, EventType] | None = None) ->
             f"more text after the event, at column {column}: write each event on a line of its own"
         )
     if obj.__class__ is dict and "\\u" not in text and is_well_formed(text):
-        return _read(obj, types)
-    return event_of(obj, types)
+        return _read(obj, types, form)
+    return event_of(obj, types, form)
 
 
-def event_of(obj: Any, types: Mapping[str, EventType] | None) -> Event:
+def event_of(obj: Any, types: Mapping[str, EventType] | None, form: Form = PLAIN) -> Event:
     """The event that a JSON value describes, whatever it is."""
     if not isinstance(obj, dict):
         raise EventError(f"an event must be a JSON object, as {_EXAMPLE}, found {describe(obj)}")
+    if isinstance(obj, RepeatedKey):
+        obj = unrepeated(obj, _used(obj, types, form))
     try:
-        json.dumps(unrepeated(obj), ensure_ascii=False).encode()
+        json.dumps(obj, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise EventError(NOT_UNICODE) from None
     except RecursionError:
         raise EventError(TOO_DEEP) from None
-    return _read(obj, types)
+    return _read(obj, types, form)
+
+
+def _used(obj: dict[str, Any], types: Mapping[str, EventType] | None, form: Form) -> Container[str] | None:
+    """The keys of an object that mean something, if that is known: the others may stand in it twice."""
+    if types is None or SPECVERSION in obj:
+        return None
+    type_ = obj.get("type") if form.type is None else form.type
+    declared = _declared(type_, types) if isinstance(type_, str) else {}
+    return {*declared, *_RESERVED, ATTRIBUTES, form.timestamp}
 
 
 def json_record(event: Event, *, lineage: Sequence[str | Event] | None = None) -> dict[str, Any]:
@@ -119,7 +152,7 @@ def json_record(event: Event, *, lineage: Sequence[str | Event] | None = None) -
     if _RESERVED.isdisjoint(attributes):
         record |= attributes
     else:
-        record[_ATTRIBUTES] = attributes
+        record[ATTRIBUTES] = attributes
     if event.id is not None:
         record["id"] = event.id
     if event.rule is not None:

@@ -11,6 +11,7 @@ from typing import IO, TypeAlias, cast
 
 from tyrex.events import Event, EventError
 from tyrex.io.decoder import SPACE
+from tyrex.io.form import PLAIN, Form
 from tyrex.io.jsonevent import parse_json_event, read_json_event, write_json_event
 from tyrex.io.reader import OnRejected, Rejections
 from tyrex.tesla.types import EventType
@@ -27,7 +28,8 @@ class JsonLinesReader(Rejections):
     """Reads the events of a file or of a stream, a line at a time; an `EventReader`.
 
     A file is opened anew for each iteration (decompressed if its name ends in `.gz`) and closed after it; a
-    stream is read once, and closing it is up to who opened it. Blank lines are skipped.
+    stream is read once, and closing it is up to who opened it. Blank lines are skipped. `first_line` is the
+    number of the first line, where the lines before it were read by another.
 
     A compressed file that is damaged, or a stream of text that can't be decoded, ends in an EventError: what
     comes after that is lost, and nobody knows how much it was.
@@ -41,12 +43,16 @@ class JsonLinesReader(Rejections):
         source: str | Path | Lines,
         *,
         types: Mapping[str, EventType] | None = None,
+        form: Form = PLAIN,
+        first_line: int = 1,
         strict: bool = False,
         on_rejected: OnRejected | None = None,
     ) -> None:
         super().__init__(_name_of(source), strict=strict, on_rejected=on_rejected)
         self._source = source
         self._types = types
+        self._form = form
+        self._first_line = first_line
 
     def __iter__(self) -> Iterator[Event]:
         """The events of the lines that are events."""
@@ -58,8 +64,8 @@ class JsonLinesReader(Rejections):
             yield from self._read(self._source)
 
     def _read(self, lines: Lines) -> Iterator[Event]:
-        types = self._types
-        for number, line in enumerate(self._intact(lines), 1):
+        types, form = self._types, self._form
+        for number, line in enumerate(self._intact(lines), self._first_line):
             self._line_number = number
             try:
                 text = line.decode() if isinstance(line, bytes) else line
@@ -68,7 +74,7 @@ class JsonLinesReader(Rejections):
                 self._text = text = text.rstrip(SPACE)
                 if not text:
                     continue
-                event = parse_json_event(text, types)
+                event = parse_json_event(text, types, form)
             except UnicodeDecodeError as error:
                 self._text = error.object.decode(errors="backslashreplace").rstrip(SPACE)
                 self.reject("not UTF-8: save the data in this encoding")

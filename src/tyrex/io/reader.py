@@ -17,9 +17,11 @@ class Rejected:
     """Counted from 1, blank lines included."""
     text: str
     reason: str
+    unit: str = "line"
+    """What is counted: a table has no lines, but each `row`."""
 
     def __str__(self) -> str:
-        return f"line {self.line_number}: {self.reason}"
+        return f"{self.unit} {self.line_number}: {self.reason}"
 
 
 OnRejected: TypeAlias = Callable[[Rejected], None]

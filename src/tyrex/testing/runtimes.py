@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
 from typing import TypeAlias
 
 from tyrex import reference
+from tyrex.engine import Composite, Engine
 from tyrex.events import Event
 from tyrex.rules import RuleSet
 
@@ -43,4 +46,18 @@ def on_reference(rules: RuleSet, events: Sequence[Event], setting: Setting) -> R
     return Result(outcome.composites, outcome.late, outcome.open_deadlines, outcome.lineage)
 
 
-RUNTIMES: dict[str, Runtime] = {"reference": on_reference}
+def on_process(rules: RuleSet, events: Sequence[Event], setting: Setting) -> Result:
+    """Run on the engine in the process."""
+    ordered = setting.delay is not None
+    delay = setting.delay or 0
+    engine = Engine(rules, delay=timedelta(microseconds=delay), time_zone=setting.time_zone)
+    given = events if ordered else sorted(events, key=lambda event: event.timestamp)
+    sent = engine.send_batch(given)
+    until = None if setting.until is None else Decimal(setting.until).scaleb(-6)
+    flushed = engine.flush(until)
+    composites = [*sent, *flushed]
+    lineage = {event.id: event.lineage for event in composites if isinstance(event, Composite)}
+    return Result(composites, sent.late, engine.stats().open_deadlines, lineage)
+
+
+RUNTIMES: dict[str, Runtime] = {"reference": on_reference, "process": on_process}

@@ -1,0 +1,481 @@
+// Detection: an event finds its predicates, a terminator its rule's other events.
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "engine.hpp"
+#include "exact_sum.hpp"
+
+namespace tyrex {
+
+// Offer a stored event to the rules, in the order of their deployment (SEMANTICS, section 6).
+void Engine::offer(std::uint32_t type, std::size_t index) {
+    Store& store = *stores_[type];
+    const Row row = store.row(index);
+    const Chosen event{&store, index, row};
+    bool used = false;
+    hit_rules_.clear();
+    bool in_order = true;
+    std::uint64_t greatest = 0;
+    indexes_[type]->match(index, [&](std::uint32_t number) {
+        const Predicate& predicate = predicates_[number];
+        if (!predicate.rest.empty() && !machine_.all_hold(predicate.rest, {&event, 1}, &event)) return;
+        used = true;
+        for (const Insert& insert : predicate.inserts) {
+            Bucket* bucket = families_[insert.family]->cached_bucket(store, index, row);
+            if (bucket != nullptr) bucket->list(insert.slot).push(row, store.first());
+        }
+        for (const std::uint32_t rule : predicate.terminates) {
+            in_order = in_order && rules_[rule].order >= greatest;
+            greatest = rules_[rule].order;
+            hit_rules_.push_back(rule);
+        }
+        for (const std::uint32_t rule : predicate.sets) set_deadline(rule, event);
+        for (const std::uint32_t subscription : predicate.subscriptions) {
+            const bool composite = parent_ != no_parent;
+            batch_->hits.push_back({subscription, composite, composite ? parent_ : 0, type, row});
+            if (!composite) in_batch(type).oldest = std::min(in_batch(type).oldest, row);
+        }
+    });
+    if (!used) {
+        store.drop_last();
+        return;
+    }
+    store.keep_last(strings_);
+    if (hit_rules_.empty()) return;
+    if (!in_order) {
+        std::sort(hit_rules_.begin(), hit_rules_.end(),
+                  [&](std::uint32_t x, std::uint32_t y) { return rules_[x].order < rules_[y].order; });
+    }
+    for (const std::uint32_t rule : hit_rules_) {
+        if (rules_[rule].paused) continue;
+        if (chosen_.empty()) chosen_.resize(1);
+        chosen_[0] = event;
+        fire(rule);
+    }
+}
+
+// Offer the composite events that wait, and what they make in turn, first in, first out.
+void Engine::drain() {
+    while (!queue_.empty()) {
+        const std::uint64_t run_number = queue_.front().run;
+        const std::uint32_t at = queue_.front().next++;
+        const Run run = batch_->runs[run_number];
+        if (at + 1 == run.count) queue_.pop_front();
+        const Table& table = batch_->tables[run.table];
+        const std::uint32_t type = table.type;
+        Store& store = *stores_[type];
+        trim(type);
+        ++store.arrived;
+        const std::size_t index = store.append(run.time, next_sequence_++, Origin::Rule);
+        for (std::size_t c = 0; c < table.columns.size(); ++c) {
+            store.columns()[c].bits.push_back(table.columns[c].bits[run.start + at]);
+            store.columns()[c].null.push_back(table.columns[c].null[run.start + at]);
+        }
+        parent_ = run.number + at;
+        offer(type, index);
+        // Its id is made of events that will have left long before it does.
+        if (store.end() == store.row(index) + 1) {
+            const std::uint32_t id = strings_.intern(composite_id(*batch_, run.number + at));
+            strings_.retain(id);
+            store.set_id(index, id);
+        }
+    }
+    parent_ = no_parent;
+}
+
+// Evaluate a rule whose given events stand in `chosen_`.
+void Engine::fire(std::uint32_t number) {
+    RuleCode& rule = rules_[number];
+    ++rule.evaluated;
+    const std::size_t width = rule.steps.size();
+    if (chosen_.size() < rule.given + width) chosen_.resize(rule.given + width);
+    matches_.clear();
+    if (width == 0) {
+        if (!is_complete(rule)) return;
+    } else {
+        extend(rule, 0);
+        if (matches_.empty()) return;
+    }
+    emit(rule, number);
+    if (!rule.consumes.empty()) consume(rule);
+}
+
+Bucket* Engine::find_bucket(const Lookup& lookup) {
+    Family& family = *families_[lookup.family];
+    key_.resize(lookup.key.size());
+    for (std::size_t i = 0; i < lookup.key.size(); ++i) {
+        const KeyPart& part = lookup.key[i];
+        const Value value = as_key(chosen_[part.event].value(part.column), part.from, part.to);
+        if (value.null) return nullptr;
+        key_[i] = value.bits;
+    }
+    return family.find(key_);
+}
+
+std::span<const Row> Engine::look_up(const Lookup& lookup) {
+    Bucket* bucket = find_bucket(lookup);
+    if (bucket == nullptr || lookup.slot >= bucket->lists.size()) return {};
+    RowList& list = bucket->lists[lookup.slot];
+    list.trim(stores_[families_[lookup.family]->type()]->first());
+    return list.rows();
+}
+
+// The part of some rows that is not older than `from` and comes before `before`.
+std::pair<std::size_t, std::size_t> Engine::cut(std::span<const Row> rows, const Store& store, Time from,
+                                                Sequence before) const {
+    std::size_t end = rows.size();
+    if (end > 0 && store.sequence(store.index(rows[end - 1])) >= before) {
+        end = static_cast<std::size_t>(
+            std::partition_point(rows.begin(), rows.end(),
+                                 [&](Row row) { return store.sequence(store.index(row)) < before; }) -
+            rows.begin());
+    }
+    std::size_t begin = 0;
+    if (end > 0 && store.time(store.index(rows[0])) < from) {
+        begin = static_cast<std::size_t>(
+            std::partition_point(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(end),
+                                 [&](Row row) { return store.time(store.index(row)) < from; }) -
+            rows.begin());
+    }
+    return {begin, end};
+}
+
+// Choose the event of a step, given those before it, and go on to the next step (SEMANTICS, section 2).
+void Engine::extend(const RuleCode& rule, std::size_t step_number) {
+    const Step& step = rule.steps[step_number];
+    const Chosen anchor = chosen_[step.anchor];
+    const std::span<const Row> rows = look_up(step.list);
+    if (rows.empty()) return;
+    const Store& store = *stores_[step.type];
+    const Time from = anchor.time() - step.window;
+
+    if (step.policy == Policy::Last && step.conditions.empty()) {
+        // The usual case needs no search: the last of all comes before the anchor.
+        std::size_t end = rows.size();
+        if (store.sequence(store.index(rows[end - 1])) >= anchor.sequence()) {
+            end = cut(rows, store, from, anchor.sequence()).second;
+        }
+        if (end < step.k || store.time(store.index(rows[end - step.k])) < from) return;
+        choose(rule, step_number, store, rows[end - step.k]);
+        return;
+    }
+
+    const auto [begin, end] = cut(rows, store, from, anchor.sequence());
+    if (begin == end) return;
+    const bool is_last_step = step_number + 1 == rule.steps.size();
+    if (step.policy == Policy::Each && step.conditions.empty() && is_last_step && rule.negations.empty() &&
+        rule.guards.empty() && !rule.types_repeat) {
+        const std::size_t width = rule.steps.size();
+        if (width == 1) {
+            matches_.insert(matches_.end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                            rows.begin() + static_cast<std::ptrdiff_t>(end));
+            return;
+        }
+        for (std::size_t i = begin; i < end; ++i) {
+            for (std::size_t s = 0; s + 1 < width; ++s) matches_.push_back(chosen_[rule.given + s].row);
+            matches_.push_back(rows[i]);
+        }
+        return;
+    }
+
+    Chosen& place = chosen_[rule.given + step_number];
+    const auto fits = [&](std::size_t i) {
+        place = {&store, store.index(rows[i]), rows[i]};
+        return machine_.all_hold(step.conditions, {chosen_.data(), rule.given + step_number + 1});
+    };
+    if (step.policy == Policy::Each) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if (fits(i)) choose(rule, step_number, store, rows[i]);
+        }
+        return;
+    }
+    std::uint64_t left = step.k;
+    if (step.policy == Policy::First) {
+        for (std::size_t i = begin; i < end; ++i) {
+            if (fits(i) && --left == 0) return choose(rule, step_number, store, rows[i]);
+        }
+    } else {
+        for (std::size_t i = end; i-- > begin;) {
+            if (fits(i) && --left == 0) return choose(rule, step_number, store, rows[i]);
+        }
+    }
+}
+
+void Engine::choose(const RuleCode& rule, std::size_t step_number, const Store& store, Row row) {
+    chosen_[rule.given + step_number] = {&store, store.index(row), row};
+    if (step_number + 1 < rule.steps.size()) return extend(rule, step_number + 1);
+    if (!is_complete(rule)) return;
+    for (std::size_t s = 0; s < rule.steps.size(); ++s) matches_.push_back(chosen_[rule.given + s].row);
+}
+
+// What is tested on the complete tuple: its events are distinct, the negations and the conditions on aggregates.
+bool Engine::is_complete(const RuleCode& rule) {
+    const std::size_t count = rule.given + rule.steps.size();
+    if (rule.types_repeat) {
+        for (std::size_t i = 0; i < count; ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                if (chosen_[i].sequence() == chosen_[j].sequence()) return false;
+            }
+        }
+    }
+    for (const NegationCode& negation : rule.negations) {
+        if (!is_absent(negation)) return false;
+    }
+    return machine_.all_hold(rule.guards, {chosen_.data(), count});
+}
+
+bool Engine::is_absent(const NegationCode& negation) {
+    const std::span<const Row> rows = look_up(negation.list);
+    if (rows.empty()) return true;
+    const Store& store = *stores_[negation.type];
+    const Stretch& stretch = negation.stretch;
+    const Chosen& later = chosen_[stretch.later];
+    std::size_t begin;
+    std::size_t end;
+    if (stretch.between) {
+        // Everything before the later event and not before the earlier one; then the earlier one itself goes.
+        const Chosen& earlier = chosen_[stretch.earlier];
+        std::tie(begin, end) = cut(rows, store, earlier.time(), later.sequence());
+        while (begin < end && store.sequence(store.index(rows[begin])) <= earlier.sequence()) ++begin;
+    } else {
+        std::tie(begin, end) = cut(rows, store, later.time() - stretch.window + 1, later.sequence());
+    }
+    if (negation.conditions.empty()) return begin >= end;
+    for (std::size_t i = begin; i < end; ++i) {
+        const Chosen candidate{&store, store.index(rows[i]), rows[i]};
+        if (machine_.all_hold(negation.conditions, chosen_, &candidate)) return false;
+    }
+    return true;
+}
+
+// The value of an aggregate for the events in `chosen_` (SEMANTICS, section 4).
+Value Engine::aggregate(std::uint32_t number, std::span<const Chosen> events) {
+    AggregateCode& code = aggregates_[number];
+    const Sequence terminator = events[0].sequence();
+    if (code.shared && code.known_for == terminator) return code.known;
+    const Store& store = *stores_[code.type];
+    Value value;
+    if (code.sliding >= 0) {
+        Bucket* bucket = find_bucket(code.list);
+        if (bucket != nullptr && code.list.slot < bucket->lists.size()) {
+            RowList& list = bucket->lists[code.list.slot];
+            list.trim(store.first());
+            const auto slot = static_cast<std::size_t>(code.sliding);
+            if (slot >= bucket->sliding.size()) bucket->sliding.resize(slot + 1);
+            if (!bucket->sliding[slot]) {
+                bucket->sliding[slot] = std::make_unique<Sliding>(code.function, code.column);
+            }
+            value = bucket->sliding[slot]->value(list, store, events[0].time() - code.stretch.window,
+                                                 ~Row{0}, store.type(code.column), machine_.overflows);
+        }
+    } else {
+        const std::span<const Row> rows = look_up(code.list);
+        const Chosen& later = events[code.stretch.later];
+        const Time from = code.stretch.between ? events[code.stretch.earlier].time()
+                                               : later.time() - code.stretch.window;
+        auto [begin, end] = cut(rows, store, from, later.sequence() + 1);
+        if (code.stretch.between) {
+            const Sequence first = events[code.stretch.earlier].sequence();
+            while (begin < end && store.sequence(store.index(rows[begin])) < first) ++begin;
+        }
+        if (code.conditions.empty()) {
+            value = compute(code, store, rows.subspan(begin, end - begin));
+        } else {
+            std::vector<Row> fitting;
+            for (std::size_t i = begin; i < end; ++i) {
+                const Chosen candidate{&store, store.index(rows[i]), rows[i]};
+                if (machine_.all_hold(code.conditions, events, &candidate)) fitting.push_back(rows[i]);
+            }
+            value = compute(aggregates_[number], store, fitting);
+        }
+    }
+    AggregateCode& again = aggregates_[number];
+    again.known_for = terminator;
+    again.known = value;
+    return value;
+}
+
+namespace {
+
+Value variance(const std::vector<double>& values) {
+    ExactSum sum;
+    for (const double x : values) sum.add(x);
+    const auto count = static_cast<double>(values.size());
+    const double mean = sum.value() / count;
+    ExactSum squares;
+    for (const double x : values) squares.add((x - mean) * (x - mean));
+    return of_float(squares.value() / count);
+}
+
+}  // namespace
+
+Value Engine::compute(const AggregateCode& code, const Store& store, std::span<const Row> rows) {
+    if (code.function == Aggregation::Count) return of_int(static_cast<std::int64_t>(rows.size()));
+    const Type type = store.type(code.column);
+    std::vector<Bits> values;
+    values.reserve(rows.size());
+    for (const Row row : rows) {
+        const Value value = store.value(store.index(row), code.column);
+        if (!value.null) values.push_back(value.bits);
+    }
+    if (code.function == Aggregation::CountDistinct) {
+        std::unordered_set<Bits> distinct;
+        for (const Bits bits : values) distinct.insert(as_key({bits, false}, type, type).bits);
+        return of_int(static_cast<std::int64_t>(distinct.size()));
+    }
+    if (values.empty()) return {};
+    const auto less = [&](Bits x, Bits y) {
+        switch (type) {
+            case Type::Float: return as_float(x) < as_float(y);
+            case Type::String: return strings_.text(as_string(x)) < strings_.text(as_string(y));
+            default: return as_int(x) < as_int(y);
+        }
+    };
+    const auto count = static_cast<std::int64_t>(values.size());
+    const auto floats = [&] {
+        std::vector<double> found;
+        found.reserve(values.size());
+        for (const Bits bits : values) {
+            found.push_back(type == Type::Int ? static_cast<double>(as_int(bits)) : as_float(bits));
+        }
+        return found;
+    };
+    const auto int_sum = [&] {
+        __int128 sum = 0;
+        for (const Bits bits : values) sum += as_int(bits);
+        return sum;
+    };
+    const auto float_sum = [&] {
+        ExactSum sum;
+        for (const Bits bits : values) sum.add(as_float(bits));
+        return sum.value();
+    };
+    switch (code.function) {
+        case Aggregation::First: return {values.front(), false};
+        case Aggregation::Last: return {values.back(), false};
+        case Aggregation::Min: return {*std::min_element(values.begin(), values.end(), less), false};
+        case Aggregation::Max: return {*std::max_element(values.begin(), values.end(), less), false};
+        case Aggregation::Sum:
+            return type == Type::Int ? sum_of_ints(int_sum(), machine_.overflows) : of_float(float_sum());
+        case Aggregation::Avg:
+            return type == Type::Int ? mean_of_ints(int_sum(), count)
+                                     : of_float(float_sum() / static_cast<double>(count));
+        case Aggregation::Var: return variance(floats());
+        case Aggregation::StdDev: {
+            const Value found = variance(floats());
+            return found.null ? found : of_float(std::sqrt(as_float(found.bits)));
+        }
+        default: return {};
+    }
+}
+
+// Write the composite events of the matches: column by column.
+void Engine::emit(RuleCode& rule, std::uint32_t number) {
+    const std::size_t width = rule.steps.size();
+    const std::size_t count = width == 0 ? 1 : matches_.size() / width;
+    InBatch& home = in_batch(rule.defines);
+    if (home.table == no_id) {
+        home.table = static_cast<std::uint32_t>(batch_->tables.size());
+        batch_->tables.push_back({rule.defines, 0, {}, {}});
+        for (const Column& column : stores_[rule.defines]->columns()) {
+            batch_->tables.back().columns.push_back({column.type, {}, {}});
+        }
+    }
+    Table& table = batch_->tables[home.table];
+    const Chosen terminator = chosen_[0];
+    const Row first = rule.given == 2 ? chosen_[1].row : 0;
+    const std::size_t start = table.rows;
+    table.rows += count;
+    Run run{number, home.table, static_cast<std::uint32_t>(count), batch_->size, start, table.lineage.size(),
+            terminator.time(), terminator.row, first, cause_, parent_};
+    table.lineage.insert(table.lineage.end(), matches_.begin(), matches_.end());
+
+    for (std::size_t c = 0; c < rule.outputs.size(); ++c) {
+        const OutputCode& output = rule.outputs[c];
+        Column& column = table.columns[c];
+        column.bits.resize(start + count);
+        column.null.resize(start + count);
+        Bits* bits = column.bits.data() + start;
+        std::uint8_t* null = column.null.data() + start;
+        if (!output.plain) {
+            for (std::size_t m = 0; m < count; ++m) {
+                for (std::size_t s = 0; s < width; ++s) {
+                    const Store& store = *stores_[rule.steps[s].type];
+                    const Row row = matches_[m * width + s];
+                    chosen_[rule.given + s] = {&store, store.index(row), row};
+                }
+                const Value value = machine_.run(output.program, {chosen_.data(), rule.given + width});
+                bits[m] = value.bits;
+                null[m] = value.null;
+            }
+        } else if (output.event < rule.given) {
+            const Value value = chosen_[output.event].value(output.column);
+            std::fill_n(bits, count, value.bits);
+            std::fill_n(null, count, static_cast<std::uint8_t>(value.null));
+        } else {
+            const std::size_t s = output.event - rule.given;
+            const Store& store = *stores_[rule.steps[s].type];
+            const Row* rows = matches_.data() + s;
+            if (output.column < 0) {
+                for (std::size_t m = 0; m < count; ++m) {
+                    bits[m] = std::bit_cast<Bits>(store.time(store.index(rows[m * width])));
+                    null[m] = 0;
+                }
+            } else {
+                const Column& source = store.columns()[static_cast<std::size_t>(output.column)];
+                const Row origin = store.row(0);
+                for (std::size_t m = 0; m < count; ++m) {
+                    const std::size_t index = rows[m * width] - origin;
+                    bits[m] = source.bits[index];
+                    null[m] = source.null[index];
+                }
+            }
+        }
+    }
+
+    // The oldest row of each type that is named, so that it is copied when it leaves before the batch ends.
+    const auto name = [&](std::uint32_t type, Row row) {
+        Row& oldest = in_batch(type).oldest;
+        oldest = std::min(oldest, row);
+    };
+    name(rule.types[0], terminator.row);
+    if (rule.given == 2) name(rule.types[1], first);
+    for (std::size_t s = 0; s < width; ++s) {
+        Row& known = in_batch(rule.steps[s].type).oldest;
+        // The first step's rows ascend; those of the others need not.
+        const std::size_t look = s == 0 ? 1 : count;
+        for (std::size_t m = 0; m < look; ++m) known = std::min(known, matches_[m * width + s]);
+    }
+
+    batch_->size += count;
+    rule.fired += count;
+    if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
+    batch_->runs.push_back(run);
+}
+
+// Take the consumed events out of the lists that this rule chooses from; no other rule uses these.
+void Engine::consume(RuleCode& rule) {
+    const std::size_t width = rule.steps.size();
+    const std::size_t count = width == 0 ? 1 : matches_.size() / width;
+    for (std::size_t m = 0; m < count; ++m) {
+        for (const std::uint8_t consumed : rule.consumes) {
+            if (m > 0 && consumed < rule.given) continue;
+            const std::uint32_t type = rule.types[consumed];
+            const Row row = consumed < rule.given ? chosen_[consumed].row
+                                                  : matches_[m * width + (consumed - rule.given)];
+            const Store& store = *stores_[type];
+            for (const Step& step : rule.steps) {
+                if (step.type != type) continue;
+                Bucket* bucket = families_[step.list.family]->bucket_of(store, store.index(row));
+                if (bucket != nullptr && step.list.slot < bucket->lists.size()) {
+                    bucket->lists[step.list.slot].erase(row);
+                }
+            }
+            if (rule.deadline >= 0 && type == rule.types[1]) rule.consumed_first.insert(row);
+        }
+    }
+}
+
+}  // namespace tyrex

@@ -1,0 +1,207 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <queue>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "batch.hpp"
+#include "calendar.hpp"
+#include "lists.hpp"
+#include "program.hpp"
+#include "rule.hpp"
+#include "static_index.hpp"
+#include "store.hpp"
+#include "strings.hpp"
+
+namespace tyrex {
+
+// Events from outside, of one type, as columns; texts are interned.
+struct InputBlock {
+    std::uint32_t type;
+    std::vector<Time> times;
+    std::vector<Column> columns;
+    std::vector<std::uint32_t> ids;  // given by the source, or no_id; empty if none has one
+};
+
+// Events in the order of their arrival: `order` says which block the next one comes from; empty for one block.
+struct Input {
+    std::vector<InputBlock> blocks;
+    std::vector<std::uint32_t> order;
+};
+
+// T-Rex's engine: rules over stored events (T-Rex paper, section 4), event by event, in order of time.
+//
+// An event goes to the predicates that it fulfils: these put it on lists, and name the rules that it
+// terminates. Such a rule is evaluated there and then over the lists; nothing is kept of partial matches.
+class Engine {
+public:
+    Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    // --- What it knows
+    std::uint32_t add_type(const std::string& name, const std::vector<Type>& types);
+    std::uint32_t add_predicate(std::uint32_t type, Predicate predicate);
+    void remove_predicate(std::uint32_t type, std::uint32_t predicate);
+    std::uint32_t add_family(std::uint32_t type, const std::vector<int>& attributes);
+    std::uint32_t add_aggregate(AggregateCode aggregate);
+    std::uint32_t add_rule(RuleCode rule);
+    void remove_rule(std::uint32_t rule);
+    void set_calendar_type(std::uint32_t type) { timer_type_ = type; }
+
+    Predicate& predicate(std::uint32_t number) { return predicates_[number]; }
+    Family& family(std::uint32_t number) { return *families_[number]; }
+    RuleCode& rule(std::uint32_t number) { return rules_[number]; }
+    Store& store(std::uint32_t type) { return *stores_[type]; }
+    std::size_t types() const { return stores_.size(); }
+    std::size_t rules() const { return rules_.size(); }
+    Strings& strings() { return strings_; }
+    Zone& zone() { return zone_; }
+    Machine& machine() { return machine_; }
+
+    // --- What happens
+    void begin();  // a batch: until `end`, texts that are interned stay
+    std::shared_ptr<Batch> end();
+    void send(const Input& input);
+    void advance(Time time);
+    void flush(bool has_until, Time until);
+
+    // Copy what a batch refers to, so that it needs the engine no more.
+    void seal(Batch& batch);
+    std::string composite_id(const Batch& batch, std::uint64_t number);
+    const Run& run_of(const Batch& batch, std::uint64_t number) const;
+
+    Time delay = 0;
+    std::uint64_t late_events = 0;
+    std::size_t open_deadlines() const;
+    std::size_t waiting() const { return pending_.size(); }
+    std::size_t bytes() const;
+    bool has_time() const { return started_; }
+    Time now() const { return latest_; }
+    Sequence sequence() const { return next_sequence_; }
+
+private:
+    friend class SnapshotWriter;
+    friend class SnapshotReader;
+
+    struct Pending {
+        Time time;
+        std::uint64_t arrival;
+        std::uint32_t type;
+        std::uint32_t id;
+        std::vector<Value> values;
+
+        bool operator>(const Pending& other) const {
+            return time != other.time ? time > other.time : arrival > other.arrival;
+        }
+    };
+    struct Deadline {
+        Time due;
+        Sequence sequence;  // of what set it
+        std::uint64_t order;
+        std::uint32_t rule;
+        Row first;
+
+        bool operator>(const Deadline& other) const {
+            if (due != other.due) return due > other.due;
+            return sequence != other.sequence ? sequence > other.sequence : order > other.order;
+        }
+    };
+    struct Waiting {  // composite events that are to be offered
+        std::uint64_t run;
+        std::uint32_t next;
+    };
+
+    // Order and time
+    void hold(const InputBlock& block, std::size_t at);
+    void release(Time until);
+    void accept(std::uint32_t type, Time time);
+    void pass_time(Time until);
+    bool next_calendar(Time until, Time& instant);
+    bool fits(const RuleCode& rule, const TimerFields& fields) const;
+    std::size_t append_timer(Time instant, const TimerFields& fields);
+    void fire_calendar(Time instant);
+    void expire(const Deadline& deadline);
+    void trim(std::uint32_t type);
+    void trim_all();
+
+    // Detection
+    void offer(std::uint32_t type, std::size_t index);
+    void drain();
+    void set_deadline(std::uint32_t rule, const Chosen& first);
+    void fire(std::uint32_t rule);
+    void extend(const RuleCode& rule, std::size_t step);
+    void choose(const RuleCode& rule, std::size_t step, const Store& store, Row row);
+    bool is_complete(const RuleCode& rule);
+    void emit(RuleCode& rule, std::uint32_t number);
+    void consume(RuleCode& rule);
+    std::span<const Row> look_up(const Lookup& lookup);
+    Bucket* find_bucket(const Lookup& lookup);
+    std::pair<std::size_t, std::size_t> cut(std::span<const Row> rows, const Store& store, Time from,
+                                            Sequence before) const;
+    bool is_absent(const NegationCode& negation);
+    Value aggregate(std::uint32_t number, std::span<const Chosen> events);
+    Value compute(const AggregateCode& code, const Store& store, std::span<const Row> rows);
+
+    // Identity
+    std::uint32_t identify(std::uint32_t type, std::size_t index);
+    std::uint32_t id_of(const Batch& batch, std::uint32_t type, Row row);
+    void keep(std::uint32_t type, Row until);
+
+    Strings strings_;
+    std::vector<std::unique_ptr<Store>> stores_;
+    std::vector<std::unique_ptr<StaticIndex>> indexes_;
+    std::vector<Predicate> predicates_;
+    std::vector<std::uint32_t> free_predicates_;
+    std::vector<std::unique_ptr<Family>> families_;
+    std::vector<AggregateCode> aggregates_;
+    std::vector<RuleCode> rules_;
+    Machine machine_;
+    Zone zone_;
+    std::uint32_t timer_type_ = 0;
+    std::vector<std::uint32_t> calendar_rules_;  // in order of deployment
+
+    bool started_ = false;
+    Time latest_ = 0;      // the greatest timestamp seen
+    Time watermark_ = std::numeric_limits<Time>::min();  // what is older is late
+    Time now_ = 0;         // of the event that is being processed
+    Time timers_until_ = 0;
+    Sequence next_sequence_ = 0;
+    std::uint64_t arrivals_ = 0;
+    std::uint64_t cause_ = 0;
+    std::uint64_t parent_ = no_parent;
+    std::uint64_t epoch_ = 0;
+    std::uint64_t since_trim_ = 0;
+    std::priority_queue<Pending, std::vector<Pending>, std::greater<>> pending_;
+    std::priority_queue<Deadline, std::vector<Deadline>, std::greater<>> deadlines_;
+    std::deque<Waiting> queue_;
+
+    // For each type, where the current batch keeps its composites, and the oldest row that these name.
+    struct InBatch {
+        std::uint64_t epoch = 0;
+        std::uint32_t table = no_id;
+        Row oldest = ~Row{0};
+    };
+    InBatch& in_batch(std::uint32_t type) {
+        InBatch& found = in_batch_[type];
+        if (found.epoch != epoch_) found = {epoch_, no_id, ~Row{0}};
+        return found;
+    }
+
+    std::shared_ptr<Batch> batch_;
+    std::vector<InBatch> in_batch_;
+    std::vector<std::weak_ptr<Batch>> given_out_;
+
+    // For the rule that is being evaluated
+    std::vector<Chosen> chosen_;
+    std::vector<Row> matches_;  // the chosen rows of each match, one after the other
+    std::vector<std::uint32_t> hit_rules_;
+    std::vector<Bits> key_;
+};
+
+}  // namespace tyrex

@@ -1,0 +1,194 @@
+// Ids of events (src/tyrex/events/identity.py says what is hashed), and what a batch remembers.
+
+#include <algorithm>
+#include <cstring>
+
+#include "blake2b.hpp"
+#include "engine.hpp"
+
+namespace tyrex {
+
+namespace {
+
+void put(std::string& to, const void* from, std::size_t size) { to.append(static_cast<const char*>(from), size); }
+
+void put_string(std::string& to, std::string_view text) {
+    const auto size = static_cast<std::uint32_t>(text.size());
+    put(to, &size, 4);
+    to.append(text);
+}
+
+void put_value(std::string& to, Value value, Type type, const Strings& strings) {
+    if (value.null) {
+        to.push_back('\0');
+    } else if (type == Type::Bool) {
+        to.push_back(value.bits ? '\2' : '\1');
+    } else if (type == Type::Int) {
+        to.push_back('\3');
+        put(to, &value.bits, 8);
+    } else if (type == Type::Float) {
+        to.push_back('\4');
+        const Bits bits = as_key(value, type, type).bits;
+        put(to, &bits, 8);
+    } else {
+        to.push_back('\5');
+        put_string(to, strings.text(as_string(value.bits)));
+    }
+}
+
+std::string hexadecimal(const std::array<std::uint8_t, 16>& digest) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string text;
+    for (const std::uint8_t byte : digest) {
+        text.push_back(digits[byte >> 4]);
+        text.push_back(digits[byte & 15]);
+    }
+    return text;
+}
+
+std::string timer_id(Time instant) {
+    std::string content = "T";
+    put(content, &instant, 8);
+    return hexadecimal(blake2b_16(content));
+}
+
+bool equal_values(const std::vector<Column>& columns, std::size_t x, std::size_t y) {
+    for (const Column& column : columns) {
+        if (column.null[x] != column.null[y]) return false;
+        if (column.null[x]) continue;
+        const Bits left = as_key(column.at(x), column.type, column.type).bits;
+        if (left != as_key(column.at(y), column.type, column.type).bits) return false;
+    }
+    return true;
+}
+
+// The id of an event by its content; `occurrence` is how many equal events came before it.
+std::string content_id(const std::string& type, Time time, const std::vector<Column>& columns, std::size_t at,
+                       std::uint64_t occurrence, const Strings& strings) {
+    std::string content = "E";
+    put_string(content, type);
+    put(content, &time, 8);
+    const auto count = static_cast<std::uint32_t>(columns.size());
+    put(content, &count, 4);
+    for (const Column& column : columns) put_value(content, column.at(at), column.type, strings);
+    put(content, &occurrence, 8);
+    return hexadecimal(blake2b_16(content));
+}
+
+void copy_row(Evidence& to, const Store& from, std::size_t index) {
+    if (to.columns.empty()) {
+        for (const Column& column : from.columns()) to.columns.push_back({column.type, {}, {}});
+    }
+    to.rows.push_back(from.row(index));
+    to.times.push_back(from.time(index));
+    to.ids.push_back(from.id(index));
+    to.origins.push_back(from.origin(index));
+    for (std::size_t c = 0; c < to.columns.size(); ++c) {
+        to.columns[c].bits.push_back(from.columns()[c].bits[index]);
+        to.columns[c].null.push_back(from.columns()[c].null[index]);
+    }
+}
+
+}  // namespace
+
+// The id of a stored event, as a text that the store retains.
+std::uint32_t Engine::identify(std::uint32_t type, std::size_t index) {
+    Store& store = *stores_[type];
+    if (store.id(index) != no_id) return store.id(index);
+    std::string id;
+    if (type == timer_type_) {
+        id = timer_id(store.time(index));
+    } else {
+        std::uint64_t occurrence = 0;
+        const std::size_t first = store.index(store.first());
+        for (std::size_t i = index; i-- > first && store.time(i) == store.time(index);) {
+            if (store.origin(i) == Origin::Content && equal_values(store.columns(), i, index)) ++occurrence;
+        }
+        id = content_id(store.name(), store.time(index), store.columns(), index, occurrence, strings_);
+    }
+    const std::uint32_t text = strings_.intern(id);
+    strings_.retain(text);
+    store.set_id(index, text);
+    return text;
+}
+
+// Copy rows that are about to leave, if a composite of this batch may name them.
+void Engine::keep(std::uint32_t type, Row until) {
+    Store& store = *stores_[type];
+    Evidence& evidence = batch_->evidence[type];
+    Row row = std::max(store.first(), in_batch(type).oldest);
+    if (!evidence.rows.empty()) row = std::max(row, evidence.rows.back() + 1);
+    for (; row < until; ++row) {
+        const std::size_t index = store.index(row);
+        identify(type, index);
+        copy_row(evidence, store, index);
+    }
+}
+
+const Run& Engine::run_of(const Batch& batch, std::uint64_t number) const {
+    return *(std::upper_bound(batch.runs.begin(), batch.runs.end(), number,
+                              [](std::uint64_t n, const Run& run) { return n < run.number; }) -
+             1);
+}
+
+std::uint32_t Engine::id_of(const Batch& batch, std::uint32_t type, Row row) {
+    const auto found = batch.evidence.find(type);
+    if (found != batch.evidence.end()) {
+        const std::vector<Row>& rows = found->second.rows;
+        const auto at = std::lower_bound(rows.begin(), rows.end(), row);
+        if (at != rows.end() && *at == row) {
+            return found->second.ids[static_cast<std::size_t>(at - rows.begin())];
+        }
+    }
+    return identify(type, stores_[type]->index(row));
+}
+
+std::string Engine::composite_id(const Batch& batch, std::uint64_t number) {
+    const Run& run = run_of(batch, number);
+    const RuleCode& rule = rules_[run.rule];
+    const std::size_t width = rule.types.size() - rule.given;
+    const Row* lineage = batch.tables[run.table].lineage.data() + run.lineage + (number - run.number) * width;
+    std::string content = "C";
+    put_string(content, rule.name);
+    const auto count = static_cast<std::uint32_t>(rule.types.size());
+    put(content, &count, 4);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Row row = i == 0 ? run.terminator : (i < rule.given ? run.first : lineage[i - rule.given]);
+        put_string(content, strings_.text(id_of(batch, rule.types[i], row)));
+    }
+    return hexadecimal(blake2b_16(content));
+}
+
+void Engine::seal(Batch& batch) {
+    if (batch.sealed) return;
+    batch.sealed = true;
+    std::map<std::uint32_t, std::vector<Row>> named;
+    for (const Run& run : batch.runs) {
+        const RuleCode& rule = rules_[run.rule];
+        const std::size_t width = rule.types.size() - rule.given;
+        named[rule.types[0]].push_back(run.terminator);
+        if (rule.given == 2) named[rule.types[1]].push_back(run.first);
+        const std::vector<Row>& lineage = batch.tables[run.table].lineage;
+        for (std::size_t s = 0; s < width; ++s) {
+            std::vector<Row>& rows = named[rule.types[rule.given + s]];
+            for (std::size_t m = 0; m < run.count; ++m) rows.push_back(lineage[run.lineage + m * width + s]);
+        }
+    }
+    for (const SubscriptionHit& hit : batch.hits) {
+        if (!hit.composite) named[hit.type].push_back(hit.row);
+    }
+    for (auto& [type, rows] : named) {
+        std::sort(rows.begin(), rows.end());
+        rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
+        Evidence& evidence = batch.evidence[type];
+        const Row kept = evidence.rows.empty() ? 0 : evidence.rows.back() + 1;
+        for (const Row row : rows) {
+            if (row < kept) continue;
+            const std::size_t index = stores_[type]->index(row);
+            identify(type, index);
+            copy_row(evidence, *stores_[type], index);
+        }
+    }
+}
+
+}  // namespace tyrex

@@ -1,0 +1,172 @@
+"""The engine in the process: rules in, events in, composite events out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TypeAlias
+
+from tyrex import _kernel
+from tyrex.engine.deploy import UNKNOWN, Deployment
+from tyrex.engine.detections import Detections, Names
+from tyrex.engine.encode import Encoded, Encoder
+from tyrex.engine.zones import offsets
+from tyrex.events import Event, Value, to_microseconds
+from tyrex.plan import plan_rules
+from tyrex.rules import RuleSet, parse
+from tyrex.tesla.durations import parse_duration
+
+Moment: TypeAlias = int | float | str | datetime | Decimal
+"""A point in time: seconds since the epoch, ISO 8601 text, or a datetime."""
+Span: TypeAlias = int | float | str | timedelta
+"""A length of time: seconds, text such as "5 min", or a timedelta."""
+
+
+@dataclass(frozen=True)
+class RuleStats:
+    """What a rule has done."""
+
+    evaluated: int
+    """How often its terminator came."""
+    fired: int
+    """How many composite events it made."""
+
+
+@dataclass(frozen=True)
+class TypeStats:
+    """What is known of a type of events."""
+
+    arrived: int
+    stored: int
+
+
+@dataclass(frozen=True)
+class Stats:
+    """Counts of an engine since it was made."""
+
+    rules: Mapping[str, RuleStats]
+    types: Mapping[str, TypeStats]
+    stored: int
+    """Events that some window may still reach."""
+    bytes: int
+    """About how much memory they take."""
+    late: int
+    unused: int
+    """Events of types that no rule knows."""
+    waiting: int
+    """Events that wait for the watermark."""
+    open_deadlines: int
+    overflows: int
+    """Values that became null because they did not fit into 64 bits."""
+
+
+def _change_case(text: str, upper: bool) -> str:
+    return text.upper() if upper else text.lower()
+
+
+class Engine:
+    """Detects the composite events of rules in a stream of events.
+
+    >>> engine = Engine('''
+    ... event Temp(area: string, value: float)
+    ... define Hot(area: string) from Temp(value > 45) where area = Temp.area
+    ... ''')
+    >>> [str(event) for event in engine.send("Temp", timestamp=10, area="A1", value=50.5)]
+    ['Hot@10(area="A1")']
+    """
+
+    def __init__(self, rules: RuleSet | str, *, delay: Span = 0, time_zone: str = "UTC") -> None:
+        self._kernel = _kernel.Kernel.create()
+        self._kernel.set_casing(_change_case)
+        self._kernel.set_zone(*offsets(time_zone))
+        self._kernel.delay = microseconds(delay)
+        self.time_zone = time_zone
+        self._deployment = Deployment(self._kernel)
+        self._deploy(parse(rules) if isinstance(rules, str) else rules)
+
+    @property
+    def rules(self) -> RuleSet:
+        """The deployed rules."""
+        return self._rules
+
+    def _deploy(self, rules: RuleSet) -> None:
+        self._rules = rules
+        known = self._deployment.rules
+        self._deployment.add_types(rules.types)
+        plans = [rule.plan for rule in rules if rule.name not in known]
+        self._deployment.add(plans, self._kernel.sequence)
+        numbers = {name: self._deployment.type_number(name) for name in rules.types}
+        self._encoder = Encoder(rules.types, numbers, self._deployment.type_number(UNKNOWN.name))
+        self._names = Names(
+            [self._deployment.types[name] for name in self._deployment.type_names],
+            [deployed.plan.name for deployed in self._deployment.by_number],
+        )
+
+    # Events
+
+    def send(
+        self, type: str, /, timestamp: Moment, *, id: str | None = None, **attributes: Value
+    ) -> list[Event]:
+        """Send one event; the composite events that follow from it."""
+        event = Event(type, to_microseconds(timestamp), attributes, id)
+        number, values = self._encoder.one(event)
+        result = _kernel.send_one(self._kernel, number, event.timestamp, values, id)
+        late = (event,) if result.late() else ()
+        return list(self._detected(result, late))
+
+    def send_batch(self, events: Iterable[Event]) -> Detections:
+        """Send many events; the composite events that follow from them."""
+        return self._send(self._encoder.events(events))
+
+    def _send(self, encoded: Encoded) -> Detections:
+        result = _kernel.send_blocks(self._kernel, encoded.blocks, *encoded.order.buffer_info())
+        return self._detected(result, [encoded.events[number] for number in result.late()])
+
+    def _detected(self, result: _kernel.Result, late: Iterable[Event] = ()) -> Detections:
+        return Detections(result, self._names, tuple(late))
+
+    # Time
+
+    def advance(self, time: Moment) -> Detections:
+        """Let time pass: no event before this moment is to come."""
+        return self._detected(_kernel.advance(self._kernel, to_microseconds(time)))
+
+    def flush(self, until: Moment | None = None) -> Detections:
+        """Process what waits, and fire what is due at the last timestamp seen, or until a later moment."""
+        moment = None if until is None else to_microseconds(until)
+        return self._detected(_kernel.flush(self._kernel, moment))
+
+    # What it knows of itself
+
+    def stats(self) -> Stats:
+        """Counts per rule and per type, and what the engine holds."""
+        kernel, deployment = self._kernel, self._deployment
+        types = {
+            name: TypeStats(*kernel.type_counts(deployment.type_number(name)))
+            for name in deployment.type_names
+            if name in self._rules.types
+        }
+        return Stats(
+            rules={
+                name: RuleStats(*kernel.rule_counts(rule.number)) for name, rule in deployment.rules.items()
+            },
+            types=types,
+            stored=sum(type_.stored for type_ in types.values()),
+            bytes=kernel.bytes,
+            late=kernel.late,
+            unused=kernel.type_counts(deployment.type_number(UNKNOWN.name))[0],
+            waiting=kernel.waiting,
+            open_deadlines=kernel.open_deadlines,
+            overflows=kernel.overflows,
+        )
+
+
+def microseconds(span: Span) -> int:
+    """The microseconds in a length of time."""
+    if isinstance(span, timedelta):
+        return span // timedelta(microseconds=1)
+    if isinstance(span, str):
+        return parse_duration(span)
+    return to_microseconds(span)
