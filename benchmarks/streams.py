@@ -6,6 +6,7 @@ the windows; they count for no figure.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from array import array
 from collections.abc import Iterator
@@ -82,7 +83,9 @@ class Stream:
         columns = [self.types.cells(), map(str, self.timestamps), *(each.cells() for each in self.attributes)]
         names = ["type", "timestamp", *(each.name for each in self.attributes)]
         with path.open("w", encoding="ascii") as file:
-            file.writelines(",".join(cells) + "\n" for cells in itertools.chain([names], zip(*columns, strict=True)))
+            file.writelines(
+                ",".join(cells) + "\n" for cells in itertools.chain([names], zip(*columns, strict=True))
+            )
 
     def events(self) -> Iterator[dict[str, Any]]:
         """The events as dicts with `type`, `timestamp` in microseconds, and the attributes that they have."""
@@ -101,8 +104,8 @@ class Stream:
 
     def to_arrow(self) -> Any:
         """A pyarrow table with `type`, `timestamp` (microseconds, UTC) and the attributes, null where absent."""
-        import pyarrow as pa  # type: ignore[import-not-found,import-untyped,unused-ignore]
-        import pyarrow.compute as pc  # type: ignore[import-not-found,import-untyped,unused-ignore]
+        pa: Any = importlib.import_module("pyarrow")
+        pc: Any = importlib.import_module("pyarrow.compute")
 
         def integers(values: array[int]) -> Any:
             whole = pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])

@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import Any
 
 PATTERNS = {
-    "each": "PATTERN (T X*? S) WITHIN INTERVAL '{window}' SECOND DEFINE "
+    "each": "PATTERN (T X*? S) WITHIN INTERVAL '{window}' MINUTE TO SECOND DEFINE "
     "T AS T.`type` = 'Temp' AND T.`value` > 45, X AS X.`type` = 'Temp', S AS S.`type` = 'Smoke'",
-    "last": "PATTERN (T X*? S) WITHIN INTERVAL '{window}' SECOND DEFINE "
+    "last": "PATTERN (T X*? S) WITHIN INTERVAL '{window}' MINUTE TO SECOND DEFINE "
     "T AS T.`type` = 'Temp' AND T.`value` > 45, X AS X.`type` = 'Temp' AND X.`value` <= 45, "
     "S AS S.`type` = 'Smoke'",
 }
-WINDOW = "300.001"
-"""Seconds: Flink leaves the bound of a window out, TESLA takes it in."""
+WINDOW = "5:00.001"
+"""Minutes and seconds: Flink leaves the bound of a window out, TESLA takes it in."""
 
 SOURCE = """
 CREATE TEMPORARY TABLE {name} (
@@ -36,15 +36,15 @@ CREATE TEMPORARY TABLE {name} (
     `timestamp` BIGINT,
     area STRING,
     `value` INT,
-    at AS TO_TIMESTAMP_LTZ(`timestamp`, 3),
-    WATERMARK FOR at AS at
+    moment AS TO_TIMESTAMP_LTZ(`timestamp`, 3),
+    WATERMARK FOR moment AS moment
 ) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv', 'csv.ignore-parse-errors' = 'false',
         'csv.null-literal' = '')
 """
 QUERY = """
 SELECT COUNT(*) FROM {name} MATCH_RECOGNIZE (
-    PARTITION BY area ORDER BY at
-    MEASURES S.at AS found, T.`value` AS measured
+    PARTITION BY area ORDER BY moment
+    MEASURES S.moment AS found, T.`value` AS measured
     ONE ROW PER MATCH AFTER MATCH SKIP TO NEXT ROW
     {pattern}
 )

@@ -189,17 +189,15 @@ Column to_column(nb::handle given, Type type, std::size_t count, Strings& string
         } else {
             read(at_address<std::int64_t>(data));
         }
-    } else {  // "numbers of texts": indices into texts that were interned already
-        const auto texts = nb::cast<std::vector<std::int64_t>>(given[4]);
+    } else {  // "dictionary": indices into texts
+        const nb::handle texts = given[4];
+        const Column dictionary = to_column(texts, type, nb::cast<std::size_t>(given[5]), strings);
         const auto* indices = at_address<std::int32_t>(data);
         for (std::size_t i = 0; i < count; ++i) {
             if (column.null[i]) continue;
-            const std::int64_t text = texts[static_cast<std::size_t>(indices[offset + i])];
-            if (text < 0) {
-                column.null[i] = 1;
-            } else {
-                column.bits[i] = static_cast<Bits>(text);
-            }
+            const auto index = static_cast<std::size_t>(indices[offset + i]);
+            column.bits[i] = dictionary.bits[index];
+            column.null[i] = dictionary.null[index];
         }
     }
     return column;
@@ -281,16 +279,17 @@ Result send_one(const std::shared_ptr<Engine>& engine, std::uint32_t type, Time 
                 nb::object id) {
     engine->begin();
     Input input;
-    InputBlock block{type, {time}, {}, {}};
+    InputBlock block{type, {}, &input.times.emplace_back(1, time), nullptr};
     Strings& strings = engine->strings();
     std::size_t c = 0;
     for (const nb::handle value : values) {
         const Type kind = engine->store(type).type(static_cast<int>(c++));
         const Value found = to_value(value, kind, strings);
-        block.columns.push_back({kind, {found.bits}, {found.null}});
+        block.columns.push_back(&input.columns.emplace_back(Column{kind, {found.bits}, {found.null}}));
     }
-    if (!id.is_none()) block.ids.push_back(strings.intern(utf8(id)));
+    if (!id.is_none()) block.ids = &input.ids.emplace_back(1, strings.intern(utf8(id)));
     input.blocks.push_back(std::move(block));
+    input.order.push_back(0);
     {
         nb::gil_scoped_release release;
         engine->send(input);
@@ -298,35 +297,40 @@ Result send_one(const std::shared_ptr<Engine>& engine, std::uint32_t type, Time 
     return {engine, engine->end()};
 }
 
-// blocks: (type, address of the times, count, columns, ids or None); order: address of 32-bit numbers, or 0.
-Result send_blocks(const std::shared_ptr<Engine>& engine, nb::sequence blocks, std::uintptr_t order,
-                   std::size_t count) {
+// columns: (type of values, rows, layout); times: (address, rows); ids: a layout of texts with its rows;
+// blocks: (type, numbers of columns, number of times, number of ids or -1); order: address of 32-bit numbers.
+Result send_input(const std::shared_ptr<Engine>& engine, nb::sequence columns, nb::sequence times,
+                  nb::sequence ids, nb::sequence blocks, std::uintptr_t order, std::size_t count, bool table) {
     engine->begin();
     Input input;
+    input.table = table;
     Strings& strings = engine->strings();
+    for (const nb::handle column : columns) {
+        const auto kind = static_cast<Type>(nb::cast<int>(column[0]));
+        input.columns.push_back(to_column(column[2], kind, nb::cast<std::size_t>(column[1]), strings));
+    }
+    for (const nb::handle given : times) {
+        const auto* from = at_address<Time>(nb::cast<std::uintptr_t>(given[0]));
+        input.times.emplace_back(from, from + nb::cast<std::size_t>(given[1]));
+    }
+    for (const nb::handle given : ids) {
+        const Column texts = to_column(given[1], Type::String, nb::cast<std::size_t>(given[0]), strings);
+        std::vector<std::uint32_t>& numbers = input.ids.emplace_back();
+        for (std::size_t i = 0; i < texts.bits.size(); ++i) {
+            numbers.push_back(texts.null[i] ? no_id : as_string(texts.bits[i]));
+        }
+    }
     for (const nb::handle given : blocks) {
-        InputBlock block;
-        block.type = nb::cast<std::uint32_t>(given[0]);
-        const auto* times = at_address<Time>(nb::cast<std::uintptr_t>(given[1]));
-        const auto size = nb::cast<std::size_t>(given[2]);
-        block.times.assign(times, times + size);
-        std::size_t c = 0;
-        for (const nb::handle column : nb::cast<nb::sequence>(given[3])) {
-            const Type kind = engine->store(block.type).type(static_cast<int>(c++));
-            block.columns.push_back(to_column(column, kind, size, strings));
+        InputBlock block{nb::cast<std::uint32_t>(given[0]), {}, &input.times[nb::cast<std::size_t>(given[2])], nullptr};
+        for (const nb::handle column : nb::cast<nb::sequence>(given[1])) {
+            block.columns.push_back(&input.columns[nb::cast<std::size_t>(column)]);
         }
-        if (!given[4].is_none()) {
-            const Column ids = to_column(given[4], Type::String, size, strings);
-            for (std::size_t i = 0; i < size; ++i) {
-                block.ids.push_back(ids.null[i] ? no_id : as_string(ids.bits[i]));
-            }
-        }
+        const auto which = nb::cast<std::int64_t>(given[3]);
+        if (which >= 0) block.ids = &input.ids[static_cast<std::size_t>(which)];
         input.blocks.push_back(std::move(block));
     }
-    if (order != 0) {
-        const auto* numbers = at_address<std::uint32_t>(order);
-        input.order.assign(numbers, numbers + count);
-    }
+    const auto* numbers = at_address<std::uint32_t>(order);
+    input.order.assign(numbers, numbers + count);
     {
         nb::gil_scoped_release release;
         engine->send(input);
@@ -437,7 +441,7 @@ void bind_engine(nb::module_& m) {
         .def_static("create", [] { return std::make_shared<Engine>(); });
     m.def("send_one", &send_one, nb::arg("kernel"), nb::arg("type"), nb::arg("time"), nb::arg("values"),
           nb::arg("id").none());
-    m.def("send_blocks", &send_blocks);
+    m.def("send_input", &send_input);
     m.def("advance", [](const std::shared_ptr<Engine>& engine, Time time) {
         return in_batch(engine, [&] {
             nb::gil_scoped_release release;

@@ -125,14 +125,11 @@ std::shared_ptr<Batch> Engine::end() {
 
 void Engine::send(const Input& input) {
     std::vector<std::size_t> next(input.blocks.size(), 0);
-    const std::size_t count = input.order.empty()
-                                  ? (input.blocks.empty() ? 0 : input.blocks[0].times.size())
-                                  : input.order.size();
-    for (std::size_t number = 0; number < count; ++number) {
-        const std::size_t which = input.order.empty() ? 0 : input.order[number];
+    for (std::size_t number = 0; number < input.order.size(); ++number) {
+        const std::size_t which = input.order[number];
         const InputBlock& block = input.blocks[which];
-        const std::size_t at = next[which]++;
-        const Time time = block.times[at];
+        const std::size_t at = input.table ? number : next[which]++;
+        const Time time = (*block.times)[at];
         if (time < watermark_) {
             ++late_events;
             batch_->late.push_back(number);
@@ -154,12 +151,12 @@ void Engine::send(const Input& input) {
         }
         accept(block.type, time);
         Store& store = *stores_[block.type];
-        const std::uint32_t id = block.ids.empty() ? no_id : block.ids[at];
+        const std::uint32_t id = block.ids == nullptr ? no_id : (*block.ids)[at];
         const Origin origin = id == no_id ? Origin::Content : Origin::Source;
         const std::size_t index = store.append(time, next_sequence_++, origin, id);
         for (std::size_t c = 0; c < block.columns.size(); ++c) {
-            store.columns()[c].bits.push_back(block.columns[c].bits[at]);
-            store.columns()[c].null.push_back(block.columns[c].null[at]);
+            store.columns()[c].bits.push_back(block.columns[c]->bits[at]);
+            store.columns()[c].null.push_back(block.columns[c]->null[at]);
         }
         parent_ = no_parent;
         offer(block.type, index);
@@ -170,11 +167,11 @@ void Engine::send(const Input& input) {
 }
 
 void Engine::hold(const InputBlock& block, std::size_t at) {
-    Pending pending{block.times[at], arrivals_++, block.type, block.ids.empty() ? no_id : block.ids[at], {}};
+    Pending pending{(*block.times)[at], arrivals_++, block.type, block.ids == nullptr ? no_id : (*block.ids)[at], {}};
     pending.values.reserve(block.columns.size());
-    for (const Column& column : block.columns) {
-        const Value value = column.at(at);
-        if (column.type == Type::String && !value.null) strings_.retain(as_string(value.bits));
+    for (const Column* column : block.columns) {
+        const Value value = column->at(at);
+        if (column->type == Type::String && !value.null) strings_.retain(as_string(value.bits));
         pending.values.push_back(value);
     }
     if (pending.id != no_id) strings_.retain(pending.id);

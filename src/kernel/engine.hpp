@@ -20,18 +20,25 @@
 
 namespace tyrex {
 
-// Events from outside, of one type, as columns; texts are interned.
+// Where the events of one type stand among the columns of an input.
 struct InputBlock {
     std::uint32_t type;
-    std::vector<Time> times;
-    std::vector<Column> columns;
-    std::vector<std::uint32_t> ids;  // given by the source, or no_id; empty if none has one
+    std::vector<const Column*> columns;  // in declared order
+    const std::vector<Time>* times;
+    const std::vector<std::uint32_t>* ids;  // given by the source, or no_id; null if none has one
 };
 
-// Events in the order of their arrival: `order` says which block the next one comes from; empty for one block.
+// Events in the order of their arrival, as columns; texts are interned.
+//
+// `order` says to which block each event belongs. In a `table` an event's row is its place in that order, and
+// blocks share columns; otherwise each block has columns, and rows, of its own.
 struct Input {
+    std::deque<Column> columns;
+    std::deque<std::vector<Time>> times;
+    std::deque<std::vector<std::uint32_t>> ids;
     std::vector<InputBlock> blocks;
     std::vector<std::uint32_t> order;
+    bool table = false;
 };
 
 // T-Rex's engine: rules over stored events (T-Rex paper, section 4), event by event, in order of time.

@@ -1,40 +1,53 @@
-"""`tyrex run`: detects composite events in a file of events."""
+"""`tyrex run`: detects composite events in files and streams of events."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
+from rich.console import Console
 
-from tyrex import reference
 from tyrex.cli.common import fail, load_rules
-from tyrex.events import Conformer, Event, EventError, to_microseconds
-from tyrex.io import Rejected, open_events, write_json_event
+from tyrex.cli.run_inputs import Intake, RejectedData, unreadable
+from tyrex.cli.run_progress import ProgressBar
+from tyrex.cli.run_results import Results
+from tyrex.cli.run_runtimes import Runtime, Setting, on_process, on_reference
+from tyrex.cli.run_summary import Summary
+from tyrex.events import EventError, to_microseconds
+from tyrex.io import Batch, EventWriter, Input, Layout, find_input, open_writer
 from tyrex.rules import RuleSet
 from tyrex.tesla import CheckedSubscription, TeslaError
 from tyrex.tesla.durations import NotADuration, parse_duration
-from tyrex.tesla.evaluate import holds
-from tyrex.tesla.expressions import Aggregate, Precedes
-from tyrex.tesla.values import Tally, Value
-
-
-class Runtime(StrEnum):
-    """Where rules can run."""
-
-    REFERENCE = "reference"
 
 
 def run(
     rules: Annotated[Path, typer.Argument(help="A rule file, or a directory of them.")],
-    events: Annotated[str, typer.Argument(help="Events as JSON lines; - is standard input.")],
-    output: Annotated[str, typer.Option("-o", "--output", help="A file; - is standard output.")] = "-",
+    events: Annotated[
+        list[str],
+        typer.Argument(
+            help="Files or directories of events: JSON lines, JSON, CSV, Parquet, Arrow. `Temp=temps.csv` says "
+            "that all events in it are of one type; `-` is standard input, JSON lines. Several are merged by time."
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "-o", "--output", help="A file: .jsonl, .csv, .parquet or .arrow; - is standard output."
+        ),
+    ] = "-",
     on: Annotated[Runtime, typer.Option(help="The runtime.")] = Runtime.REFERENCE,
+    timestamp: Annotated[str, typer.Option(help="The key or column that holds the time.")] = "timestamp",
     delay: Annotated[
-        str | None, typer.Option(help="How late an event may come, as `30s`; without it events are sorted.")
+        str | None,
+        typer.Option(help="How late an event may come, as `30s`; without it the reference sorts the events."),
     ] = None,
+    late: Annotated[Path | None, typer.Option(help="A file for events that come too late.")] = None,
     until: Annotated[
         str | None, typer.Option(help="Move time on to this at the end: seconds or ISO 8601.")
     ] = None,
@@ -43,92 +56,113 @@ def run(
         str | None, typer.Option(help='Only composite events that fit, as `Fire(area = "A1")`.')
     ] = None,
     lineage: Annotated[bool, typer.Option("--lineage", help="With each, the events it was made of.")] = False,
+    rejected: Annotated[
+        Path | None, typer.Option(help="A file for data that is no event, with line number and reason.")
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
 ) -> None:
-    """Detect composite events, and print them as JSON lines.
+    """Detect composite events in streams of events, and write them in order.
 
     Data that is no event is reported on standard error, counted and left out.
     """
+    started = time.perf_counter()
     rule_set = load_rules(rules)
-    subscription = _subscription(rule_set, subscription_text=subscribe)
-    _require_time_zone(time_zone)
+    subscription = _subscription(rule_set, subscribe)
+    setting = _setting(delay=delay, until=until, time_zone=time_zone, lineage=lineage)
+    layout = Layout(rule_set.types, columns=on is Runtime.PROCESS)
+    inputs = [_input(word, layout, timestamp) for word in events]
+    with ExitStack() as stack:
+        bad = RejectedData(strict=strict, file=_text_file(stack, rejected))
+        intake = Intake(inputs, layout, bad)
+        writer = stack.enter_context(_writer(output, rule_set, subscription, lineage=lineage))
+        results = Results(writer, subscription=subscription, late=_text_file(stack, late))
+        batches: Iterable[Batch] = intake
+        if output != "-" and sys.stderr.isatty():
+            bar = ProgressBar(Console(stderr=True), intake.size, time.perf_counter)
+            batches = _watched(intake, stack.enter_context(bar))
+        detect = on_process if on is Runtime.PROCESS else on_reference
+        try:
+            left = detect(rule_set, batches, setting, results)
+        except EventError as error:
+            raise fail(str(error)) from None
+    told = on is Runtime.PROCESS
+    summary = Summary(
+        events=intake.events,
+        composites=results.by_rule.total(),
+        by_rule=results.by_rule if told else {},
+        rejected=bad.count,
+        late=results.late,
+        unused=left.unused,
+        open_deadlines=left.open_deadlines,
+        overflows=left.overflows,
+        seconds=time.perf_counter() - started if told else None,
+    )
+    typer.echo(str(summary), err=True)
+
+
+def _setting(*, delay: str | None, until: str | None, time_zone: str, lineage: bool) -> Setting:
     try:
-        delayed = None if delay is None else parse_duration(delay)
-        end = None if until is None else to_microseconds(float(until) if _is_number(until) else until)
-        accepted, rejected = _read(rule_set, events, strict=strict)
-        outcome = reference.run(rule_set.checked, accepted, delay=delayed, until=end, time_zone=time_zone)
+        ZoneInfo(time_zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise fail(f"there is no time zone `{time_zone}`: write it as `Europe/Rome` or `UTC`") from None
+    try:
+        return Setting(
+            delay=None if delay is None else parse_duration(delay),
+            until=None if until is None else to_microseconds(float(until) if _is_number(until) else until),
+            time_zone=time_zone,
+            lineage=lineage,
+        )
     except (NotADuration, EventError) as error:
         raise fail(str(error)) from None
-    except OSError as error:
-        raise fail(f"{events} can't be read: {error.strerror or error}") from None
-    found = [event for event in outcome.composites if subscription is None or _fits(subscription, event)]
-    lines = [
-        write_json_event(event, lineage=outcome.lineage[event.id or ""] if lineage else None)
-        for event in found
-    ]
-    _write(output, lines)
-    parts = [_counted(len(accepted), "event", " in"), _counted(len(found), "composite event", " out")]
-    parts += [f"{rejected} rejected"] if rejected else []
-    parts += [f"{len(outcome.late)} late"] if outcome.late else []
-    parts += [f"{outcome.unused} of types that no rule knows"] if outcome.unused else []
-    parts += [_counted(outcome.open_deadlines, "deadline", " still open")] if outcome.open_deadlines else []
-    parts += [_counted(outcome.overflows, "overflow")] if outcome.overflows else []
-    typer.echo(", ".join(parts), err=True)
 
 
-def _counted(count: int, what: str, rest: str = "") -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}{rest}"
-
-
-def _require_time_zone(name: str) -> None:
+def _input(word: str, layout: Layout, timestamp: str) -> Input:
     try:
-        ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise fail(f"there is no time zone `{name}`: write it as `Europe/Rome` or `UTC`") from None
-
-
-def _read(rules: RuleSet, path: str, *, strict: bool) -> tuple[list[Event], int]:
-    """The events that fit their types, in order of arrival, and how many do not."""
-    types = {name: t for name, t in rules.types.items() if name != "Timer"}
-    conform = Conformer(types)
-    shown = "standard input" if path == "-" else path
-    rejected = 0
-
-    def on_rejected(data: Rejected) -> None:
-        nonlocal rejected
-        if strict:
-            raise fail(f"{shown}: {data}")
-        rejected += 1
-        typer.echo(f"{shown}: {data}", err=True)
-
-    reader = open_events(path, types=types, on_rejected=on_rejected)
-    accepted: list[Event] = []
-    for event in reader:
-        try:
-            conform(event)
-        except EventError as error:
-            reader.reject(str(error))
-            continue
-        accepted.append(event)
-    return accepted, rejected
-
-
-def _write(output: str, lines: list[str]) -> None:
-    text = "".join(f"{line}\n" for line in lines)
-    if output == "-":
-        typer.echo(text.encode(), nl=False)  # JSON lines are UTF-8, whatever the terminal is
-        return
-    try:
-        Path(output).write_text(text, "utf-8")
+        return find_input(word, layout, timestamp=timestamp)
+    except EventError as error:
+        raise fail(str(error)) from None
     except OSError as error:
-        raise fail(f"{output} can't be written: {error.strerror or error}") from None
+        raise unreadable(word, error) from None
 
 
-def _subscription(rules: RuleSet, *, subscription_text: str | None) -> CheckedSubscription | None:
-    if subscription_text is None:
+def _writer(
+    output: str, rules: RuleSet, subscription: CheckedSubscription | None, *, lineage: bool
+) -> EventWriter:
+    types = {rule.defines.name: rule.defines for rule in rules}
+    if subscription is not None:
+        types = {name: type_ for name, type_ in types.items() if name == subscription.type}
+    try:
+        return open_writer(output, types.values(), lineage=lineage, standard_output=sys.stdout.buffer)
+    except EventError as error:
+        raise fail(str(error)) from None
+    except OSError as error:
+        raise _unwritable(output, error) from None
+
+
+def _text_file(stack: ExitStack, path: Path | None) -> IO[str] | None:
+    if path is None:
         return None
     try:
-        return rules.subscription(subscription_text)
+        return stack.enter_context(path.open("w", encoding="utf-8"))
+    except OSError as error:
+        raise _unwritable(str(path), error) from None
+
+
+def _unwritable(name: str, error: OSError) -> typer.Exit:
+    return fail(f"{name} can't be written: {error.strerror or error}")
+
+
+def _watched(intake: Intake, bar: ProgressBar) -> Iterator[Batch]:
+    for batch in intake:
+        bar.update(intake.events, intake.position)
+        yield batch
+
+
+def _subscription(rules: RuleSet, text: str | None) -> CheckedSubscription | None:
+    if text is None:
+        return None
+    try:
+        return rules.subscription(text)
     except TeslaError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
@@ -140,24 +174,3 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-class _OneEvent:
-    """The scope of a subscription: a single event."""
-
-    def __init__(self, event: Event) -> None:
-        self._event = event
-
-    def attribute(self, event: int, name: str) -> Value:
-        return self._event.get(name)
-
-    def precedes(self, node: Precedes) -> bool:
-        raise AssertionError("a subscription speaks of one event")
-
-    def aggregate(self, node: Aggregate) -> Value:
-        raise AssertionError("a subscription has no aggregates")
-
-
-def _fits(subscription: CheckedSubscription, event: Event) -> bool:
-    scope = _OneEvent(event)
-    return event.type == subscription.type and all(holds(c, scope, Tally()) for c in subscription.conditions)

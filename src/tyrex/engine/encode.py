@@ -5,26 +5,37 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from tyrex.engine.assemble import TYPE_CODES
 from tyrex.engine.deploy import UNKNOWN
-from tyrex.events import Conformer, Event, Value
-from tyrex.tesla.types import TIMER, EventType
+from tyrex.events import Conformer, Event, EventError, Value, to_microseconds
+from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, ValueType
 
-ColumnLayout: TypeAlias = tuple[Any, ...]
-"""("objects", values), or Arrow's layout: (layout, offset, address of the validity, addresses of the data)."""
-Block: TypeAlias = tuple[int, int, int, list[ColumnLayout], ColumnLayout | None]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Layout: TypeAlias = tuple[Any, ...]
+"""("objects", values), or as Arrow has it: (layout, offset, address of the validity, addresses of the data)."""
 
 
 @dataclass
 class Encoded:
-    """Events of several types, ready for the kernel."""
+    """Events ready for the kernel; see `send_input` there."""
 
-    order: array[int]
-    events: Sequence[Event]
-    blocks: list[Block] = field(default_factory=list)
+    columns: list[tuple[int, int, Layout]] = field(default_factory=list)
+    times: list[tuple[int, int]] = field(default_factory=list)
+    ids: list[tuple[int, Layout]] = field(default_factory=list)
+    blocks: list[tuple[int, list[int], int, int]] = field(default_factory=list)
+    order: tuple[int, int] = (0, 0)
+    table: bool = False
     alive: list[object] = field(default_factory=list)
     """What the addresses point into."""
+
+    def add_column(self, type_: ValueType, rows: int, layout: Layout) -> int:
+        """Add a column; its number."""
+        self.columns.append((TYPE_CODES[type_], rows, layout))
+        return len(self.columns) - 1
 
 
 class Encoder:
@@ -43,34 +54,205 @@ class Encoder:
             return self._unknown, []
         return self._numbers[event.type], list(conformed.attributes.values())
 
+    # Objects
+
     def events(self, events: Iterable[Event]) -> Encoded:
         """Events as objects."""
-        given = list(events)
-        encoded = Encoded(order=array("I"), events=given)
+        encoded = Encoded()
+        order = array("I")
         groups: dict[str, tuple[int, list[Event]]] = {}
-        for event in given:
+        for event in events:
             conformed = self._conform(event)
-            name = UNKNOWN.name
-            if conformed is None:
-                conformed = event
-            else:
-                name = event.type
+            name = UNKNOWN.name if conformed is None else event.type
             if name not in groups:
                 groups[name] = (len(groups), [])
             number, group = groups[name]
-            group.append(conformed)
-            encoded.order.append(number)
-        encoded.blocks = [self._block(name, group, encoded) for name, (_, group) in groups.items()]
+            group.append(conformed or event)
+            order.append(number)
+        for name, (_, group) in groups.items():
+            self._add_group(encoded, name, group)
+        encoded.alive.append(order)
+        encoded.order = order.buffer_info()
         return encoded
 
-    def _block(self, name: str, group: Sequence[Event], encoded: Encoded) -> Block:
+    def _add_group(self, encoded: Encoded, name: str, group: Sequence[Event]) -> None:
+        rows = len(group)
         times = array("q", [event.timestamp for event in group])
         encoded.alive.append(times)
+        encoded.times.append(times.buffer_info())
         if name == UNKNOWN.name:
-            return (self._unknown, times.buffer_info()[0], len(times), [], None)
-        columns: list[ColumnLayout] = [
-            ("objects", [event.attributes[a.name] for event in group]) for a in self._types[name].attributes
+            encoded.blocks.append((self._unknown, [], len(encoded.times) - 1, -1))
+            return
+        columns = [
+            encoded.add_column(a.type, rows, ("objects", [event.attributes[a.name] for event in group]))
+            for a in self._types[name].attributes
         ]
         ids = [event.id for event in group]
-        given_ids = ("objects", ids) if any(id_ is not None for id_ in ids) else None
-        return (self._numbers[name], times.buffer_info()[0], len(times), columns, given_ids)
+        which = -1
+        if any(id_ is not None for id_ in ids):
+            which = len(encoded.ids)
+            encoded.ids.append((rows, ("objects", ids)))
+        encoded.blocks.append((self._numbers[name], columns, len(encoded.times) - 1, which))
+
+    # Arrow
+
+    def arrow(self, table: pa.Table) -> Encoded:
+        """A table with the columns `type`, `timestamp`, perhaps `id`, and the attributes."""
+        encoded = Encoded(table=True)
+        for name in ("type", TIMESTAMP):
+            if name not in table.column_names:
+                raise EventError(f"the table has no column `{name}`; it has {', '.join(table.column_names)}")
+        times = _times(table.column(TIMESTAMP))
+        encoded.alive.append(times)
+        encoded.times.append((_address(times.buffers()[1], 8 * times.offset), len(times)))
+        types = _whole(table.column("type")).dictionary_encode()
+        if types.null_count:
+            raise EventError("the column `type` has nulls: every event has a type")
+        indices = types.indices.cast("uint32")
+        encoded.alive.append(indices)
+        encoded.order = (_address(indices.buffers()[1], 4 * indices.offset), len(indices))
+        ids = -1
+        if "id" in table.column_names and table.column("id").null_count < len(table):
+            encoded.ids.append((len(table), self._layout(table.column("id"), ValueType.STRING, "id", encoded)))
+            ids = 0
+        known: dict[tuple[str, ValueType], int] = {}
+        for name in types.dictionary.to_pylist():
+            type_ = self._types.get(name)
+            if type_ is None:
+                encoded.blocks.append((self._unknown, [], 0, -1))
+                continue
+            columns = []
+            for a in type_.attributes:
+                if (a.name, a.type) not in known:
+                    layout: Layout = ("null", 0, 0)
+                    if a.name in table.column_names:
+                        layout = self._layout(table.column(a.name), a.type, a.name, encoded)
+                    known[a.name, a.type] = encoded.add_column(a.type, len(table), layout)
+                columns.append(known[a.name, a.type])
+            encoded.blocks.append((self._numbers[name], columns, 0, ids))
+        return encoded
+
+    def _layout(self, column: pa.ChunkedArray, type_: ValueType, name: str, encoded: Encoded) -> Layout:
+        import pyarrow as pa
+
+        array_ = _whole(column)
+        wanted = {
+            ValueType.INT: pa.int64(),
+            ValueType.FLOAT: pa.float64(),
+            ValueType.BOOL: pa.bool_(),
+            ValueType.STRING: pa.large_string(),
+        }[type_]
+        try:
+            if pa.types.is_dictionary(array_.type) and type_ is ValueType.STRING:
+                return _dictionary(array_, encoded)
+            if pa.types.is_string(array_.type) and type_ is ValueType.STRING:
+                wanted = pa.string()
+            fits = pa.types.is_boolean(array_.type) == (type_ is ValueType.BOOL) and _is_text(
+                array_.type
+            ) == (type_ is ValueType.STRING)
+            if not fits and not pa.types.is_null(array_.type):
+                raise pa.ArrowInvalid(f"it is of type {array_.type}")
+            array_ = array_.cast(wanted)
+        except pa.ArrowException as error:
+            raise EventError(f"the column `{name}` can't be read as {type_.with_article}: {error}") from None
+        return _flat(array_, encoded)
+
+
+def as_table(events: pa.Table | pa.RecordBatch) -> pa.Table:
+    """A record batch as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([events]) if isinstance(events, pa.RecordBatch) else events
+
+
+def event_of(record: Mapping[str, Any]) -> Event:
+    """An event from a dict as in JSON lines: `type`, `timestamp` in seconds or as text, attributes, perhaps `id`."""
+    if not isinstance(record, Mapping) or "type" not in record or TIMESTAMP not in record:
+        raise EventError(f"an event is an Event, or a dict with `type` and `timestamp`; found {record!r:.80}")
+    rest = {name: value for name, value in record.items() if name not in ("type", TIMESTAMP, "id")}
+    return Event(record["type"], to_microseconds(record[TIMESTAMP]), rest, record.get("id"))
+
+
+def events_of(table: pa.Table) -> list[Event]:
+    """The rows of a table as events."""
+    times = _times(table.column(TIMESTAMP)).to_pylist()
+    rows = table.drop_columns([TIMESTAMP]).to_pylist()
+    return [
+        Event(
+            row.pop("type"), time, {k: v for k, v in row.items() if k != "id" and v is not None}, row.get("id")
+        )
+        for time, row in zip(times, rows, strict=True)
+    ]
+
+
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column as one array."""
+    import pyarrow as pa
+
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _times(column: pa.ChunkedArray) -> pa.Array:
+    """Timestamps in microseconds: of Arrow's type, or numbers of seconds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array_ = _whole(column)
+    if array_.null_count:
+        raise EventError("the column `timestamp` has nulls: every event has a time")
+    try:
+        if pa.types.is_integer(array_.type):
+            return pc.multiply_checked(array_.cast(pa.int64()), 1_000_000)
+        if pa.types.is_floating(array_.type):
+            return pc.round(pc.multiply(array_.cast(pa.float64()), 1_000_000.0)).cast(pa.int64())
+        if pa.types.is_timestamp(array_.type):
+            return array_.cast(pa.timestamp("us", array_.type.tz), safe=False).cast(pa.int64())
+    except pa.ArrowException as error:
+        raise EventError(f"the column `timestamp` can't be read: {error}") from None
+    raise EventError(f"the column `timestamp` is of type {array_.type}: give timestamps, or seconds as numbers")
+
+
+def _flat(array_: pa.Array, encoded: Encoded) -> Layout:
+    import pyarrow as pa
+
+    encoded.alive.append(array_)
+    validity, *data = array_.buffers()
+    addresses = [_address(buffer) for buffer in data]
+    if pa.types.is_boolean(array_.type):
+        layout = "bits"
+    elif pa.types.is_string(array_.type):
+        layout = "texts"
+    elif pa.types.is_large_string(array_.type):
+        layout = "long texts"
+    else:
+        layout = "words"
+    return (layout, array_.offset, 0 if validity is None else validity.address, *addresses)
+
+
+def _dictionary(array_: pa.DictionaryArray, encoded: Encoded) -> Layout:
+    indices = array_.indices.cast("int32")
+    encoded.alive.append(indices)
+    validity, data = indices.buffers()
+    texts = array_.dictionary.cast("string")
+    return (
+        "dictionary",
+        indices.offset,
+        0 if validity is None else validity.address,
+        _address(data),
+        _flat(texts, encoded),
+        len(texts),
+    )
+
+
+def _address(buffer: pa.Buffer | None, offset: int = 0) -> int:
+    return 0 if buffer is None else int(buffer.address) + offset

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tyrex import _kernel
 from tyrex.engine.deploy import UNKNOWN, Deployment
 from tyrex.engine.detections import Detections, Names
-from tyrex.engine.encode import Encoded, Encoder
+from tyrex.engine.encode import Encoded, Encoder, as_table, event_of, events_of
 from tyrex.engine.zones import offsets
 from tyrex.events import Event, Value, to_microseconds
 from tyrex.plan import plan_rules
 from tyrex.rules import RuleSet, parse
 from tyrex.tesla.durations import parse_duration
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Moment: TypeAlias = int | float | str | datetime | Decimal
 """A point in time: seconds since the epoch, ISO 8601 text, or a datetime."""
@@ -116,13 +119,32 @@ class Engine:
         late = (event,) if result.late() else ()
         return list(self._detected(result, late))
 
-    def send_batch(self, events: Iterable[Event]) -> Detections:
-        """Send many events; the composite events that follow from them."""
-        return self._send(self._encoder.events(events))
+    def send_batch(self, events: pa.Table | pa.RecordBatch | Iterable[Event | Mapping[str, Any]]) -> Detections:
+        """Send many events; the composite events that follow from them.
 
-    def _send(self, encoded: Encoded) -> Detections:
-        result = _kernel.send_blocks(self._kernel, encoded.blocks, *encoded.order.buffer_info())
-        return self._detected(result, [encoded.events[number] for number in result.late()])
+        A table or record batch of Arrow has the columns `type`, `timestamp` and the attributes, null where a
+        type has none of that name, and perhaps `id`. Other events are `Event`s or dicts as in JSON lines.
+        """
+        if isinstance(events, Iterable) and not hasattr(events, "column_names") and not hasattr(events, "schema"):
+            objects = [e if isinstance(e, Event) else event_of(e) for e in events]
+            encoded = self._encoder.events(objects)
+            result = self._send(encoded)
+            return self._detected(result, [objects[number] for number in result.late()])
+        table = as_table(events)
+        result = self._send(self._encoder.arrow(table))
+        late = result.late()
+        return self._detected(result, events_of(table.take(late)) if late else ())
+
+    def _send(self, encoded: Encoded) -> _kernel.Result:
+        return _kernel.send_input(
+            self._kernel,
+            encoded.columns,
+            encoded.times,
+            encoded.ids,
+            encoded.blocks,
+            *encoded.order,
+            encoded.table,
+        )
 
     def _detected(self, result: _kernel.Result, late: Iterable[Event] = ()) -> Detections:
         return Detections(result, self._names, tuple(late))

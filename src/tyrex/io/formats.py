@@ -36,14 +36,15 @@ def open_events(
         return JsonLinesReader(sys.stdin.buffer, types=types, strict=strict, on_rejected=on_rejected)
     path = Path(path)
     name = path.name.lower().removesuffix(".gz")
-    if name.endswith(_EITHER) and _begins_array(path):
+    if name.endswith(_EITHER) and begins_array(path):
         return JsonArrayReader(path, types=types, strict=strict, on_rejected=on_rejected)
     if name.endswith((*_LINES, _EITHER)):
         return JsonLinesReader(path, types=types, strict=strict, on_rejected=on_rejected)
     raise EventError(f"the format of `{path}` is not known: expected {SUPPORTED}")
 
 
-def _begins_array(path: Path) -> bool:
+def begins_array(path: Path) -> bool:
+    """Whether the text in a file begins as an array does."""
     try:
         with opened(path) as stream:
             beginning = stream.read(3).removeprefix(b"\xef\xbb\xbf").lstrip(_SPACE)

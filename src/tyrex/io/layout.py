@@ -121,22 +121,20 @@ class Layout:
 
     def _only_declared(self, name: str, column: Column, types: Any) -> Column:
         """The column, with null where the event's type has no attribute of this name."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        names = types.dictionary.to_pylist()
-        declares = [name in self.types[n].by_name if n in self.types else False for n in names]
+        declares = [n in self.types and name in self.types[n].by_name for n in types.dictionary.to_pylist()]
         if all(declares):
             return column
-        import pyarrow as pa
-
-        masked: Column = pc.if_else(
-            pa.array(declares, pa.bool_()).take(types.indices), column, pa.scalar(None, column.type)
-        )
+        is_declared = pa.array(declares, pa.bool_()).take(types.indices)
+        return cast(Column, pc.if_else(is_declared, column, pa.scalar(None, column.type)))
 
 
 def whole(column: pa.ChunkedArray[Any]) -> Column:
     """A column in one piece."""
-    return column.chunk(0) if column.num_chunks == 1 else cast(Column, column.combine_chunks())
+    pieces: Any = column if column.num_chunks == 1 else column.combine_chunks()
+    return cast(Column, pieces.chunk(0) if hasattr(pieces, "num_chunks") else pieces)
 
 
 def arrow_type(type_: ValueType) -> pa.DataType:

@@ -15,7 +15,6 @@ from tyrex.io.form import PLAIN, Form
 from tyrex.io.layout import BATCH_ROWS, Batch, Layout
 from tyrex.io.reader import EventReader, OnRejected
 
-
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
