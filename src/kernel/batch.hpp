@@ -2,7 +2,8 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "store.hpp"
@@ -51,8 +52,42 @@ struct SubscriptionHit {
     Row row;
 };
 
+// The memory of batches that are gone, for those to come: asking the system for it anew costs more than
+// filling it. Batches may go in any thread.
+class Memory {
+public:
+    void take(std::vector<Run>& runs, std::vector<Table>& tables) {
+        const std::lock_guard lock(mutex_);
+        runs.swap(runs_);
+        tables.swap(tables_);
+    }
+    void give(std::vector<Run>& runs, std::vector<Table>& tables) {
+        const std::lock_guard lock(mutex_);
+        runs.clear();
+        if (runs.capacity() > runs_.capacity() && runs.capacity() < most) runs_.swap(runs);
+        if (tables_.empty()) tables_.swap(tables);
+    }
+
+private:
+    static constexpr std::size_t most = 1 << 20;
+
+    std::mutex mutex_;
+    std::vector<Run> runs_;
+    std::vector<Table> tables_;
+};
+
 // What came of one call.
 struct Batch {
+    Batch(std::shared_ptr<Memory> from) : memory(std::move(from)) { memory->take(runs, spare); }
+    ~Batch() { memory->give(runs, tables); }
+    Batch(const Batch&) = delete;
+    Batch& operator=(const Batch&) = delete;
+
+    // A table for composites of a type, with memory from an earlier batch where there is some.
+    std::uint32_t add_table(const Store& store, std::uint32_t type);
+
+    std::shared_ptr<Memory> memory;
+    std::vector<Table> spare;
     std::uint64_t epoch = 0;
     std::uint64_t size = 0;
     std::vector<Run> runs;

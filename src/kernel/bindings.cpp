@@ -388,25 +388,30 @@ void bind_engine(nb::module_& m) {
                  return e.add_predicate(type, std::move(predicate));
              })
         .def("remove_predicate", &Engine::remove_predicate)
-        .def("connect", [](Engine& e, std::uint32_t p, std::uint32_t family,
-                           std::uint32_t slot) { e.predicate(p).inserts.push_back({family, slot}); })
+        .def("connect",
+             [](Engine& e, std::uint32_t p, std::uint32_t family, std::uint32_t slot) {
+                 e.change_predicate(p, [&](Predicate& predicate) { predicate.inserts.push_back({family, slot}); });
+             })
         .def("disconnect",
              [](Engine& e, std::uint32_t p, std::uint32_t family, std::uint32_t slot) {
-                 std::erase_if(e.predicate(p).inserts, [&](const Insert& insert) {
-                     return insert.family == family && insert.slot == slot;
+                 e.change_predicate(p, [&](Predicate& predicate) {
+                     std::erase_if(predicate.inserts, [&](const Insert& insert) {
+                         return insert.family == family && insert.slot == slot;
+                     });
                  });
              })
         .def("link",
              [](Engine& e, std::uint32_t p, const std::string& kind, std::uint32_t number, bool add) {
-                 Predicate& predicate = e.predicate(p);
-                 std::vector<std::uint32_t>& numbers = kind == "terminates" ? predicate.terminates
-                                                       : kind == "sets"     ? predicate.sets
-                                                                            : predicate.subscriptions;
-                 if (add) {
-                     numbers.push_back(number);
-                 } else {
-                     std::erase(numbers, number);
-                 }
+                 e.change_predicate(p, [&](Predicate& predicate) {
+                     std::vector<std::uint32_t>& numbers = kind == "terminates" ? predicate.terminates
+                                                           : kind == "sets"     ? predicate.sets
+                                                                                : predicate.subscriptions;
+                     if (add) {
+                         numbers.push_back(number);
+                     } else {
+                         std::erase(numbers, number);
+                     }
+                 });
              })
         .def("add_family", &Engine::add_family)
         .def("add_list", [](Engine& e, std::uint32_t family) { return e.family(family).add_list(); })

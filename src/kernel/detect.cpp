@@ -16,9 +16,15 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
     const Chosen event{&store, index, row};
     bool used = false;
     hit_rules_.clear();
-    bool in_order = true;
-    std::uint64_t greatest = 0;
+    int terminating = 0;  // predicates that name rules
     indexes_[type]->match(index, [&](std::uint32_t number) {
+        const Insert only = only_inserts_[number];
+        if (only.family != no_list) {
+            used = true;
+            Bucket* bucket = families_[only.family]->cached_bucket(store, index, row);
+            if (bucket != nullptr) bucket->list(only.slot).push(row, store.first());
+            return;
+        }
         const Predicate& predicate = predicates_[number];
         if (!predicate.rest.empty() && !machine_.all_hold(predicate.rest, {&event, 1}, &event)) return;
         used = true;
@@ -26,10 +32,9 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
             Bucket* bucket = families_[insert.family]->cached_bucket(store, index, row);
             if (bucket != nullptr) bucket->list(insert.slot).push(row, store.first());
         }
-        for (const std::uint32_t rule : predicate.terminates) {
-            in_order = in_order && rules_[rule].order >= greatest;
-            greatest = rules_[rule].order;
-            hit_rules_.push_back(rule);
+        if (!predicate.terminates.empty()) {
+            ++terminating;
+            hit_rules_.insert(hit_rules_.end(), predicate.terminates.begin(), predicate.terminates.end());
         }
         for (const std::uint32_t rule : predicate.sets) set_deadline(rule, event);
         for (const std::uint32_t subscription : predicate.subscriptions) {
@@ -44,15 +49,19 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
     }
     store.keep_last(strings_);
     if (hit_rules_.empty()) return;
-    if (!in_order) {
+    if (terminating > 1) {
         std::sort(hit_rules_.begin(), hit_rules_.end(),
                   [&](std::uint32_t x, std::uint32_t y) { return rules_[x].order < rules_[y].order; });
     }
+    if (chosen_.empty()) chosen_.resize(1);
+    chosen_[0] = event;
     for (const std::uint32_t rule : hit_rules_) {
-        if (rules_[rule].paused) continue;
-        if (chosen_.empty()) chosen_.resize(1);
-        chosen_[0] = event;
-        fire(rule);
+        if (singles_[rule].is_single) {
+            fire_single(singles_[rule]);
+        } else if (!rules_[rule].paused) {
+            chosen_[0] = event;
+            fire(rule);
+        }
     }
 }
 
@@ -376,13 +385,7 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
     const std::size_t width = rule.steps.size();
     const std::size_t count = width == 0 ? 1 : matches_.size() / width;
     InBatch& home = in_batch(rule.defines);
-    if (home.table == no_id) {
-        home.table = static_cast<std::uint32_t>(batch_->tables.size());
-        batch_->tables.push_back({rule.defines, 0, {}, {}});
-        for (const Column& column : stores_[rule.defines]->columns()) {
-            batch_->tables.back().columns.push_back({column.type, {}, {}});
-        }
-    }
+    if (home.table == no_id) home.table = batch_->add_table(*stores_[rule.defines], rule.defines);
     Table& table = batch_->tables[home.table];
     const Chosen terminator = chosen_[0];
     const Row first = rule.given == 2 ? chosen_[1].row : 0;
@@ -453,6 +456,79 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
     rule.fired += count;
     if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
     batch_->runs.push_back(run);
+}
+
+// The same as `fire`, for a rule that is as simple as most are.
+void Engine::fire_single(const Single& single) {
+    RuleCode& rule = rules_[single.rule];
+    if (rule.paused) return;
+    ++rule.evaluated;
+    const Chosen& terminator = chosen_[0];
+    Bits key = 0;
+    if (single.has_key) {
+        const Value value = as_key(terminator.value(single.key.column), single.key.from, single.key.to);
+        if (value.null) return;
+        key = value.bits;
+    }
+    Bucket* bucket = families_[single.family]->find({&key, single.has_key ? 1u : 0u});
+    if (bucket == nullptr || single.slot >= bucket->lists.size()) return;
+    const Store& store = *stores_[single.type];
+    RowList& list = bucket->lists[single.slot];
+    const Time from = terminator.time() - single.window;
+    Row row;
+    if (single.last) {
+        const std::span<const Row> rows = list.rows();
+        if (rows.empty() || rows.back() < store.first()) return;
+        row = rows.back();
+    } else {
+        list.trim(store.first());
+        const std::span<const Row> rows = list.rows();
+        const auto [begin, end] = cut(rows, store, from, terminator.sequence());
+        if (begin == end) return;
+        row = rows[begin];
+    }
+    const std::size_t index = store.index(row);
+    if (store.time(index) < from) return;
+
+    InBatch& home = in_batch(rule.defines);
+    if (home.table == no_id) home.table = batch_->add_table(*stores_[rule.defines], rule.defines);
+    Table& table = batch_->tables[home.table];
+    if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
+    batch_->runs.push_back({single.rule, home.table, 1, batch_->size, table.rows, table.lineage.size(),
+                            terminator.time(), terminator.row, 0, cause_, parent_});
+    ++table.rows;
+    ++batch_->size;
+    ++rule.fired;
+    table.lineage.push_back(row);
+    for (std::uint8_t c = 0; c < single.count; ++c) {
+        const Single::Output output = single.outputs[c];
+        const Value value = output.event == 0 ? terminator.value(output.column) : store.value(index, output.column);
+        table.columns[c].bits.push_back(value.bits);
+        table.columns[c].null.push_back(value.null);
+    }
+    Row& oldest = in_batch(single.type).oldest;
+    oldest = std::min(oldest, row);
+    Row& oldest_terminator = in_batch(rule.types[0]).oldest;
+    oldest_terminator = std::min(oldest_terminator, terminator.row);
+}
+
+std::uint32_t Batch::add_table(const Store& store, std::uint32_t type) {
+    Table table;
+    if (!spare.empty()) {
+        table = std::move(spare.back());
+        spare.pop_back();
+        table.lineage.clear();
+    }
+    table.type = type;
+    table.rows = 0;
+    table.columns.resize(store.columns().size());
+    for (std::size_t c = 0; c < table.columns.size(); ++c) {
+        table.columns[c].type = store.columns()[c].type;
+        table.columns[c].bits.clear();
+        table.columns[c].null.clear();
+    }
+    tables.push_back(std::move(table));
+    return static_cast<std::uint32_t>(tables.size() - 1);
 }
 
 // Take the consumed events out of the lists that this rule chooses from; no other rule uses these.

@@ -8,6 +8,31 @@ namespace {
 
 constexpr std::uint64_t trim_every = 4096;
 
+// What is left of a rule that chooses one event, by `last` or `first`, without any further condition.
+Single single_of(const RuleCode& rule, std::uint32_t number) {
+    Single single;
+    single.rule = number;
+    if (rule.steps.size() != 1 || rule.given != 1 || rule.finest >= 0) return single;
+    const Step& step = rule.steps[0];
+    const bool plain = std::all_of(rule.outputs.begin(), rule.outputs.end(),
+                                   [](const OutputCode& output) { return output.plain; });
+    if (!plain || step.policy == Policy::Each || step.k != 1 || !step.conditions.empty() ||
+        step.list.key.size() > 1 || !rule.negations.empty() || !rule.guards.empty() || rule.types_repeat ||
+        !rule.consumes.empty() || rule.outputs.size() > Single::most_outputs) {
+        return single;
+    }
+    single.is_single = true;
+    single.last = step.policy == Policy::Last;
+    single.family = step.list.family;
+    single.slot = step.list.slot;
+    single.has_key = !step.list.key.empty();
+    if (single.has_key) single.key = step.list.key[0];
+    single.type = step.type;
+    single.window = step.window;
+    for (const OutputCode& output : rule.outputs) single.outputs[single.count++] = {output.event, output.column};
+    return single;
+}
+
 }  // namespace
 
 Engine::Engine() : machine_(strings_) {
@@ -35,6 +60,8 @@ std::uint32_t Engine::add_predicate(std::uint32_t type, Predicate predicate) {
         free_predicates_.pop_back();
     }
     predicates_[number] = std::move(predicate);
+    only_inserts_.resize(predicates_.size());
+    refresh(number);
     indexes_[type]->add(number, predicates_[number].access);
     return number;
 }
@@ -43,6 +70,14 @@ void Engine::remove_predicate(std::uint32_t type, std::uint32_t predicate) {
     indexes_[type]->remove(predicate, predicates_[predicate].access);
     predicates_[predicate] = {};
     free_predicates_.push_back(predicate);
+}
+
+void Engine::refresh(std::uint32_t number) {
+    const Predicate& predicate = predicates_[number];
+    const bool only_inserts = predicate.rest.empty() && predicate.inserts.size() == 1 &&
+                              predicate.terminates.empty() && predicate.sets.empty() &&
+                              predicate.subscriptions.empty();
+    only_inserts_[number] = only_inserts ? predicate.inserts[0] : Insert{no_list, 0};
 }
 
 std::uint32_t Engine::add_family(std::uint32_t type, const std::vector<int>& attributes) {
@@ -59,6 +94,7 @@ std::uint32_t Engine::add_rule(RuleCode rule) {
     rules_.push_back(std::move(rule));
     const auto number = static_cast<std::uint32_t>(rules_.size() - 1);
     if (rules_[number].finest >= 0) calendar_rules_.push_back(number);
+    singles_.push_back(single_of(rules_[number], number));
     return number;
 }
 
@@ -72,6 +108,7 @@ void Engine::remove_rule(std::uint32_t rule) {
     removed.types = rules_[rule].types;
     removed.alive = false;
     rules_[rule] = std::move(removed);
+    singles_[rule].is_single = false;
     std::erase(calendar_rules_, rule);
 }
 
@@ -105,7 +142,7 @@ void Engine::begin() {
     }
     strings_.reclaim(oldest);
     strings_.enter_epoch(epoch_);
-    batch_ = std::make_shared<Batch>();
+    batch_ = std::make_shared<Batch>(memory_);
     batch_->epoch = epoch_;
     cause_ = 0;
 }

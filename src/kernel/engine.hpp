@@ -61,7 +61,12 @@ public:
     void remove_rule(std::uint32_t rule);
     void set_calendar_type(std::uint32_t type) { timer_type_ = type; }
 
-    Predicate& predicate(std::uint32_t number) { return predicates_[number]; }
+    // Change what follows from a predicate.
+    template <typename Change>
+    void change_predicate(std::uint32_t number, Change change) {
+        change(predicates_[number]);
+        refresh(number);
+    }
     Family& family(std::uint32_t number) { return *families_[number]; }
     RuleCode& rule(std::uint32_t number) { return rules_[number]; }
     Store& store(std::uint32_t type) { return *stores_[type]; }
@@ -142,6 +147,8 @@ private:
     void drain();
     void set_deadline(std::uint32_t rule, const Chosen& first);
     void fire(std::uint32_t rule);
+    void fire_single(const Single& single);
+    void refresh(std::uint32_t predicate);
     void extend(const RuleCode& rule, std::size_t step);
     void choose(const RuleCode& rule, std::size_t step, const Store& store, Row row);
     bool is_complete(const RuleCode& rule);
@@ -164,10 +171,12 @@ private:
     std::vector<std::unique_ptr<Store>> stores_;
     std::vector<std::unique_ptr<StaticIndex>> indexes_;
     std::vector<Predicate> predicates_;
+    std::vector<Insert> only_inserts_;  // for each predicate that puts events on one list and does nothing else
     std::vector<std::uint32_t> free_predicates_;
     std::vector<std::unique_ptr<Family>> families_;
     std::vector<AggregateCode> aggregates_;
     std::vector<RuleCode> rules_;
+    std::vector<Single> singles_;  // for each rule, where it is as simple as that
     Machine machine_;
     Zone zone_;
     std::uint32_t timer_type_ = 0;
@@ -200,6 +209,7 @@ private:
         return found;
     }
 
+    std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
     std::shared_ptr<Batch> batch_;
     std::vector<InBatch> in_batch_;
     std::vector<std::weak_ptr<Batch>> given_out_;

@@ -17,18 +17,21 @@ std::uint64_t hash_key(std::span<const Bits> key) {
 
 }  // namespace
 
-void RowList::push(Row row, Row first_live) {
-    if (head_ < rows_.size() && rows_[head_] < first_live) trim(first_live);
-    rows_.push_back(row);
+// Room comes first from the rows that have left.
+void RowList::make_room(Row first_live) {
+    while (head_ < rows_.size() && rows_[head_] < first_live) ++head_;
+    if (4 * head_ >= rows_.size()) compact();
+}
+
+void RowList::compact() {
+    rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(head_));
+    dropped_ += head_;
+    head_ = 0;
 }
 
 void RowList::trim(Row first_live) {
     while (head_ < rows_.size() && rows_[head_] < first_live) ++head_;
-    if (head_ >= smallest_compaction && 2 * head_ >= rows_.size()) {
-        rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(head_));
-        dropped_ += head_;
-        head_ = 0;
-    }
+    if (head_ >= smallest_compaction && 2 * head_ >= rows_.size()) compact();
 }
 
 bool RowList::erase(Row row) {
@@ -72,7 +75,7 @@ Bucket* Family::bucket_of(const Store& store, std::size_t index) {
     return find_or_add(scratch_, store);
 }
 
-Bucket* Family::find(std::span<const Bits> key) const {
+Bucket* Family::search(std::span<const Bits> key) const {
     const std::uint64_t hash = hash_key(key);
     const std::size_t mask = table_.size() - 1;
     for (std::size_t slot = hash & mask; table_[slot] != empty; slot = (slot + 1) & mask) {
@@ -83,7 +86,7 @@ Bucket* Family::find(std::span<const Bits> key) const {
 }
 
 Bucket* Family::find_or_add(std::span<const Bits> key, const Store& store) {
-    if (Bucket* bucket = find(key)) return bucket;
+    if (Bucket* bucket = search(key)) return bucket;
     if (buckets_.size() >= sweep_at_) sweep(store);
     if (2 * (buckets_.size() + 1) > table_.size()) rehash(2 * table_.size());
     auto bucket = std::make_unique<Bucket>();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,7 +17,10 @@ namespace tyrex {
 // `position` counts from the first row ever admitted, so it stays good when rows leave at the front.
 class RowList {
 public:
-    void push(Row row, Row first_live);
+    void push(Row row, Row first_live) {
+        if (rows_.size() == rows_.capacity()) make_room(first_live);
+        rows_.push_back(row);
+    }
     void trim(Row first_live);
     bool erase(Row row);
     void restore(std::vector<Row> rows) { rows_ = std::move(rows); }
@@ -27,6 +31,9 @@ public:
     std::size_t bytes() const { return rows_.capacity() * sizeof(Row); }
 
 private:
+    void make_room(Row first_live);
+    void compact();
+
     std::vector<Row> rows_;
     std::size_t head_ = 0;       // the rows before it have left
     std::uint64_t dropped_ = 0;  // how many rows were before rows_[0]
@@ -61,8 +68,13 @@ public:
     // The bucket of a stored event, made if there is none; null if an attribute of the key is.
     Bucket* bucket_of(const Store& store, std::size_t index);
 
-    // The bucket with this key, if there is one.
-    Bucket* find(std::span<const Bits> key) const;
+    // The bucket with this key, if there is one. Rules of one terminator ask for the same one again and again.
+    Bucket* find(std::span<const Bits> key) {
+        if (found_ != nullptr && std::equal(key.begin(), key.end(), found_->key.begin())) return found_;
+        Bucket* bucket = search(key);
+        if (bucket != nullptr) found_ = bucket;
+        return bucket;
+    }
     Bucket* find_or_add(std::span<const Bits> key, const Store& store);
 
     // The memory of the last event's bucket, so that states of the same family share the search.
@@ -78,9 +90,13 @@ public:
     std::size_t live_lists() const { return live_lists_; }
     std::vector<std::unique_ptr<Bucket>>& buckets() { return buckets_; }
     std::size_t bytes() const;
-    void clear_cache() { cached_row_ = ~Row{0}; }
+    void clear_cache() {
+        cached_row_ = ~Row{0};
+        found_ = nullptr;
+    }
 
 private:
+    Bucket* search(std::span<const Bits> key) const;
     void sweep(const Store& store);
     void rehash(std::size_t capacity);
     void place(std::uint32_t bucket);
@@ -97,6 +113,7 @@ private:
     std::vector<Bits> scratch_;
     Row cached_row_ = ~Row{0};
     Bucket* cached_ = nullptr;
+    Bucket* found_ = nullptr;
 };
 
 }  // namespace tyrex

@@ -101,4 +101,27 @@ struct RuleCode {
     std::uint64_t evaluated = 0;
 };
 
+// A rule of the most frequent shape, in one piece of memory: one event is chosen by `last` or `first`, and the
+// composite takes over attributes.
+struct Single {
+    static constexpr std::size_t most_outputs = 12;
+
+    struct Output {
+        std::uint8_t event;
+        std::int16_t column;
+    };
+
+    bool is_single = false;
+    bool last = false;
+    bool has_key = false;
+    std::uint8_t count = 0;
+    std::uint32_t rule = 0;
+    std::uint32_t family = 0;
+    std::uint32_t slot = 0;
+    std::uint32_t type = 0;
+    KeyPart key{};
+    Time window = 0;
+    Output outputs[most_outputs];
+};
+
 }  // namespace tyrex

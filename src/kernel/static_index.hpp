@@ -24,12 +24,14 @@ struct Insert {
     std::uint32_t slot;
 };
 
+constexpr std::uint32_t no_list = 0xffffffff;
+
 // What can be asked of one event alone, and what follows if it holds. Equal ones are shared by all rules.
 struct Predicate {
     Access access;
     std::vector<Program> rest;
     std::vector<Insert> inserts;
-    std::vector<std::uint32_t> terminates;  // rules
+    std::vector<std::uint32_t> terminates;  // rules, in order of deployment
     std::vector<std::uint32_t> sets;        // rules whose deadline it sets
     std::vector<std::uint32_t> subscriptions;
 };

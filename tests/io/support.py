@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from tyrex.io import EventReader, open_events
+import pyarrow as pa
+
+from tyrex.events import Event
+from tyrex.io import Batch, BatchReader, EventReader, Layout, OnRejected, open_events
 from tyrex.tesla.types import AttributeType, EventType, ValueType
 
 TEMP = EventType("Temp", (AttributeType("area", ValueType.STRING), AttributeType("value", ValueType.FLOAT)))
@@ -38,3 +43,48 @@ def shown(reader: EventReader) -> list[str]:
 def reasons(reader: EventReader) -> list[str]:
     """What a reader has rejected, with the line and the reason."""
     return [str(one) for one in reader.rejected]
+
+
+# Batches
+
+
+def layout_of(*types: EventType, columns: bool = True) -> Layout:
+    """The layout of these types."""
+    return Layout({type_.name: type_ for type_ in types}, columns=columns)
+
+
+@dataclass
+class Outcome:
+    """What reading an input gave: its events in the papers' notation, what was rejected, and the sizes of batches."""
+
+    events: list[str]
+    rejected: list[str]
+    batches: list[Batch]
+
+
+def read_all(reader: Callable[[OnRejected], BatchReader], layout: Layout) -> Outcome:
+    """Read an input to its end."""
+    rejected: list[str] = []
+    batches = list(reader(lambda data: rejected.append(str(data))))
+    events = [str(event) for batch in batches for event in rows_of(batch, layout)]
+    return Outcome(events, rejected, batches)
+
+
+def rows_of(batch: Batch, layout: Layout) -> list[Event]:
+    """The events of a batch as far as an engine looks at them: of an unknown type it takes only the time."""
+    if isinstance(batch, Sequence):
+        known = layout.types
+        return [
+            Event(e.type, e.timestamp, e.attributes if e.type in known else {}, e.id, None) for e in batch
+        ]
+    batch.validate(full=True)
+    assert batch.schema == layout.schema
+    times: Any = batch.column(1).cast(pa.int64()).to_pylist()
+    events = []
+    for row, time in zip(batch.to_pylist(), times, strict=True):
+        type_ = layout.types.get(row["type"])
+        declared = [a.name for a in type_.attributes] if type_ else []
+        rest = set(row) - {"type", "timestamp", "id", *declared}
+        assert [row[name] for name in rest] == [None] * len(rest)
+        events.append(Event(row["type"], time, {name: row[name] for name in declared}, row["id"]))
+    return events

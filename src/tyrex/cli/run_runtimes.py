@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol, cast
+from typing import cast
 
 from tyrex.cli.run_results import Results
 from tyrex.events import Event
@@ -42,49 +42,25 @@ class Leftover:
     overflows: int = 0
 
 
-class Detections(Protocol):
-    """What an engine found in a batch: composite events in order, each with its `lineage`, and late events."""
-
-    @property
-    def late(self) -> Sequence[Event]: ...
-
-    def __iter__(self) -> Iterator[Event]: ...
-
-
-class Engine(Protocol):
-    """An engine that takes events in batches."""
-
-    def send_batch(self, events: Any, /) -> Detections: ...
-
-    def flush(self, until: datetime | None = None) -> Detections: ...
-
-    def stats(self) -> Any: ...
-
-
-def on_process(
-    rules: RuleSet,
-    batches: Iterable[Batch],
-    setting: Setting,
-    results: Results,
-    make: Callable[..., Engine] | None = None,
-) -> Leftover:
+def on_process(rules: RuleSet, batches: Iterable[Batch], setting: Setting, results: Results) -> Leftover:
     """Run on the engine in this process: every batch is done with before the next is read."""
-    if make is None:
-        from tyrex.engine import Engine as NativeEngine
+    from tyrex.engine import Composite, Detections, Engine
 
-        make = NativeEngine
     delay = timedelta(microseconds=setting.delay or 0)
-    engine = make(rules, delay=delay, time_zone=setting.time_zone)
+    engine = Engine(rules, delay=delay, time_zone=setting.time_zone)
+
+    def lineage(event: Event) -> Sequence[Event]:
+        return event.lineage if isinstance(event, Composite) else ()
 
     def take(found: Detections) -> None:
         results.take_late(found.late)
-        results.take(found, _own_lineage if setting.lineage else None)
+        results.take(found, lineage if setting.lineage else None)
 
     for batch in batches:
         take(engine.send_batch(batch))
     take(engine.flush(None if setting.until is None else _moment(setting.until)))
     stats = engine.stats()
-    return Leftover(stats.unused, stats.open_deadlines, getattr(stats, "overflows", 0))
+    return Leftover(stats.unused, stats.open_deadlines, stats.overflows)
 
 
 def on_reference(rules: RuleSet, batches: Iterable[Batch], setting: Setting, results: Results) -> Leftover:
@@ -100,12 +76,6 @@ def on_reference(rules: RuleSet, batches: Iterable[Batch], setting: Setting, res
         outcome.composites, (lambda event: outcome.lineage[event.id or ""]) if setting.lineage else None
     )
     return Leftover(outcome.unused, outcome.open_deadlines, outcome.overflows)
-
-
-def _own_lineage(event: Event) -> Sequence[Event]:
-    """The events that a composite event of the engine says it was made of."""
-    lineage: Sequence[Event] = cast(Any, event).lineage
-    return lineage
 
 
 def _moment(microseconds: int) -> datetime:

@@ -32,16 +32,19 @@ _LONGEST_RECORD = 4 * BLOCK_BYTES
 class CsvBatches(FileProgress):
     """Reads a file of comma-separated values in batches; a `BatchReader`."""
 
-    def __init__(self, path: Path, reading: Reading, *, delimiter: str = ",") -> None:
+    def __init__(
+        self, path: Path, reading: Reading, *, delimiter: str = ",", block_bytes: int = BLOCK_BYTES
+    ) -> None:
         super().__init__(path)
         self._path = path
         self._reading = reading
         self._delimiter = delimiter
+        self._block_bytes = block_bytes
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches."""
         with opened(self._path) as stream:
-            records = _whole_records(blocks(stream, str(self._path)))
+            records = _whole_records(blocks(stream, str(self._path), size=self._block_bytes))
             first = next(records, None)
             if first is None:
                 return

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from tyrex.io.blocks import Block, blocks, position_in
+from tyrex.io.blocks import BLOCK_BYTES, Block, blocks, position_in
 from tyrex.io.cloudevents import SPECVERSION
 from tyrex.io.decoder import decoder
 from tyrex.io.jsonevent import ATTRIBUTES
@@ -31,10 +31,11 @@ _SPECIAL = {TYPE, ID, "rule", "lineage", ATTRIBUTES, SPECVERSION}
 class JsonLinesBatches(FileProgress):
     """Reads a file or a stream of JSON lines in batches; a `BatchReader`."""
 
-    def __init__(self, source: Path | IO[bytes], reading: Reading) -> None:
+    def __init__(self, source: Path | IO[bytes], reading: Reading, *, block_bytes: int = BLOCK_BYTES) -> None:
         super().__init__(source if isinstance(source, Path) else None)
         self._source = source
         self._reading = reading
+        self._block_bytes = block_bytes
         layout, form = reading.layout, reading.form
         self._is_plain = (
             layout.in_columns and _SPECIAL.isdisjoint(layout.attributes) and form.timestamp not in _SPECIAL
@@ -51,7 +52,7 @@ class JsonLinesBatches(FileProgress):
     def _read(self, stream: IO[bytes], name: str) -> Iterator[Batch]:
         # A file is read ahead, with all cores; a stream may be live, and what has come must not wait for more.
         depth = 0 if self.size is None or not self._is_plain else os.cpu_count() or 1
-        for block, batch in ahead(self._at_once, blocks(stream, name), depth):
+        for block, batch in ahead(self._at_once, blocks(stream, name, size=self._block_bytes), depth):
             self.position = position_in(stream)
             if batch is not None:
                 yield batch

@@ -153,10 +153,10 @@ def json_record(event: Event, *, lineage: Sequence[str | Event] | None = None) -
         record |= attributes
     else:
         record[ATTRIBUTES] = attributes
-    if event.id is not None:
-        record["id"] = event.id
-    if event.rule is not None:
-        record["rule"] = event.rule
+    if (id_ := event.id) is not None:
+        record["id"] = id_
+    if (rule := event.rule) is not None:
+        record["rule"] = rule
     if lineage is not None:
         record["lineage"] = [json_record(one) if isinstance(one, Event) else one for one in lineage]
     return record

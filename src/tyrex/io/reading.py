@@ -71,14 +71,24 @@ def ahead(work: Callable[[Item], Made], items: Iterable[Item], depth: int) -> It
         return
     waiting: deque[tuple[Item, Future[Made]]] = deque()
     pool = ThreadPoolExecutor(depth, "tyrex-read")
+    source = iter(items)
+    trouble: EventError | None = None
+    is_more = True
     try:
-        for item in items:
-            waiting.append((item, pool.submit(work, item)))
-            if len(waiting) > depth:
+        while is_more or waiting:
+            while is_more and len(waiting) <= depth:
+                try:
+                    item = next(source)
+                    waiting.append((item, pool.submit(work, item)))
+                except StopIteration:
+                    is_more = False
+                except EventError as error:  # first comes what was read before it
+                    is_more, trouble = False, error
+            if waiting:
                 first, future = waiting.popleft()
                 yield first, future.result()
-        for first, future in waiting:
-            yield first, future.result()
+        if trouble is not None:
+            raise trouble
     finally:
         pool.shutdown(cancel_futures=True)
 
