@@ -262,6 +262,22 @@ nb::tuple to_arrow(const Column& column, const Strings& strings) {
 
 // --- The engine and its batches --------------------------------------------------------------------------
 
+// The engine for oneself. Nobody waits for it while holding the GIL, which the one who has it may need.
+class Exclusive {
+public:
+    explicit Exclusive(Engine& engine) : engine_(engine) {
+        if (engine_.busy.try_lock()) return;
+        nb::gil_scoped_release release;
+        engine_.busy.lock();
+    }
+    ~Exclusive() { engine_.busy.unlock(); }
+    Exclusive(const Exclusive&) = delete;
+    Exclusive& operator=(const Exclusive&) = delete;
+
+private:
+    Engine& engine_;
+};
+
 // A batch and the engine that it came from, which knows its texts.
 struct Result {
     std::shared_ptr<Engine> engine;
@@ -270,6 +286,7 @@ struct Result {
 
 template <typename Action>
 Result in_batch(const std::shared_ptr<Engine>& engine, Action action) {
+    const Exclusive exclusive(*engine);
     engine->begin();
     action();
     return {engine, engine->end()};
@@ -277,6 +294,7 @@ Result in_batch(const std::shared_ptr<Engine>& engine, Action action) {
 
 Result send_one(const std::shared_ptr<Engine>& engine, std::uint32_t type, Time time, nb::sequence values,
                 nb::object id) {
+    const Exclusive exclusive(*engine);
     engine->begin();
     Input input;
     InputBlock block{type, {}, &input.times.emplace_back(1, time), nullptr};
@@ -301,6 +319,7 @@ Result send_one(const std::shared_ptr<Engine>& engine, std::uint32_t type, Time 
 // blocks: (type, numbers of columns, number of times, number of ids or -1); order: address of 32-bit numbers.
 Result send_input(const std::shared_ptr<Engine>& engine, nb::sequence columns, nb::sequence times,
                   nb::sequence ids, nb::sequence blocks, std::uintptr_t order, std::size_t count, bool table) {
+    const Exclusive exclusive(*engine);
     engine->begin();
     Input input;
     input.table = table;
@@ -474,7 +493,7 @@ void bind_result(nb::module_& m) {
                  return tables;
              })
         .def("composite",
-             [](const Result& r, std::uint64_t number) {
+             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
                  // (type, rule, time, values)
                  const Run& run = r.engine->run_of(*r.batch, number);
                  const Table& table = r.batch->tables[run.table];
@@ -482,7 +501,7 @@ void bind_result(nb::module_& m) {
                                        row_of(table.columns, run.start + (number - run.number), r.engine->strings()));
              })
         .def("head",
-             [](const Result& r, std::uint64_t number) {
+             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
                  const Run& run = r.engine->run_of(*r.batch, number);
                  return nb::make_tuple(r.batch->tables[run.table].type, run.rule, run.time);
              })
@@ -497,7 +516,7 @@ void bind_result(nb::module_& m) {
                  return runs;
              })
         .def("column", [](const Result& r, std::size_t table,
-                          std::size_t c) { return to_arrow(r.batch->tables[table].columns[c], r.engine->strings()); })
+                          std::size_t c) { const Exclusive exclusive(*r.engine); return to_arrow(r.batch->tables[table].columns[c], r.engine->strings()); })
         .def("table_runs",
              [](const Result& r, std::size_t table) {
                  // 64-bit numbers, row by row of the table: time; and rule
@@ -512,12 +531,12 @@ void bind_result(nb::module_& m) {
                                        bytes_of(rules.data(), rules.size() * 8));
              })
         .def("id",
-             [](const Result& r, std::uint64_t number) {
+             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
                  if (!r.batch->sealed) r.engine->seal(*r.batch);
                  return r.engine->composite_id(*r.batch, number);
              })
         .def("lineage",
-             [](const Result& r, std::uint64_t number) {
+             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
                  // (type, time, values, id, origin) of each of its events, in order of declaration
                  if (!r.batch->sealed) r.engine->seal(*r.batch);
                  const Run& run = r.engine->run_of(*r.batch, number);
@@ -531,7 +550,8 @@ void bind_result(nb::module_& m) {
                                                       : r.batch->tables[run.table].lineage[chosen];
                      const Evidence& evidence = r.batch->evidence.at(rule.types[i]);
                      const std::size_t at = evidence_index(evidence, row);
-                     const std::string_view id = r.engine->strings().text(evidence.ids[at]);
+                     const std::string_view id =
+                         r.engine->strings().text(r.engine->id_of(*r.batch, rule.types[i], row));
                      events.append(nb::make_tuple(rule.types[i], evidence.times[at],
                                                   row_of(evidence.columns, at, r.engine->strings()),
                                                   nb::str(id.data(), id.size()),
@@ -539,7 +559,7 @@ void bind_result(nb::module_& m) {
                  }
                  return events;
              })
-        .def("hits", [](const Result& r) {
+        .def("hits", [](const Result& r) { const Exclusive exclusive(*r.engine);
             // (subscription, number of the composite or -1, type, time, values) in order
             if (!r.batch->sealed) r.engine->seal(*r.batch);
             nb::list hits;
@@ -550,7 +570,8 @@ void bind_result(nb::module_& m) {
                 }
                 const Evidence& evidence = r.batch->evidence.at(hit.type);
                 const std::size_t at = evidence_index(evidence, hit.row);
-                const std::string_view id = r.engine->strings().text(evidence.ids[at]);
+                const std::string_view id =
+                    r.engine->strings().text(r.engine->id_of(*r.batch, hit.type, hit.row));
                 hits.append(nb::make_tuple(hit.subscription, -1, hit.type, evidence.times[at],
                                            row_of(evidence.columns, at, r.engine->strings()),
                                            nb::str(id.data(), id.size())));

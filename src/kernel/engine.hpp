@@ -4,6 +4,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <queue>
 #include <span>
 #include <string>
@@ -85,8 +86,11 @@ public:
 
     // Copy what a batch refers to, so that it needs the engine no more.
     void seal(Batch& batch);
-    std::string composite_id(const Batch& batch, std::uint64_t number);
+    std::string composite_id(Batch& batch, std::uint64_t number);
+    std::uint32_t id_of(Batch& batch, std::uint32_t type, Row row);
     const Run& run_of(const Batch& batch, std::uint64_t number) const;
+
+    std::mutex busy;  // held by whoever works with the engine or reads one of its batches
 
     Time delay = 0;
     std::uint64_t late_events = 0;
@@ -164,7 +168,7 @@ private:
 
     // Identity
     std::uint32_t identify(std::uint32_t type, std::size_t index);
-    std::uint32_t id_of(const Batch& batch, std::uint32_t type, Row row);
+    std::uint32_t identify(Evidence& evidence, std::uint32_t type, std::size_t at);
     void keep(std::uint32_t type, Row until);
 
     Strings strings_;

@@ -113,16 +113,18 @@ std::uint32_t Engine::identify(std::uint32_t type, std::size_t index) {
 }
 
 // Copy rows that are about to leave, if a composite of this batch may name them.
+//
+// Their ids are left for later: so all rows of an instant are copied, among which equal ones are counted.
 void Engine::keep(std::uint32_t type, Row until) {
-    Store& store = *stores_[type];
+    const Store& store = *stores_[type];
     Evidence& evidence = batch_->evidence[type];
     Row row = std::max(store.first(), in_batch(type).oldest);
-    if (!evidence.rows.empty()) row = std::max(row, evidence.rows.back() + 1);
-    for (; row < until; ++row) {
-        const std::size_t index = store.index(row);
-        identify(type, index);
-        copy_row(evidence, store, index);
+    while (row > store.first() && row < store.end() &&
+           store.time(store.index(row - 1)) == store.time(store.index(row))) {
+        --row;
     }
+    if (!evidence.rows.empty()) row = std::max(row, evidence.rows.back() + 1);
+    for (; row < until; ++row) copy_row(evidence, store, store.index(row));
 }
 
 const Run& Engine::run_of(const Batch& batch, std::uint64_t number) const {
@@ -131,19 +133,36 @@ const Run& Engine::run_of(const Batch& batch, std::uint64_t number) const {
              1);
 }
 
-std::uint32_t Engine::id_of(const Batch& batch, std::uint32_t type, Row row) {
+std::uint32_t Engine::id_of(Batch& batch, std::uint32_t type, Row row) {
     const auto found = batch.evidence.find(type);
     if (found != batch.evidence.end()) {
         const std::vector<Row>& rows = found->second.rows;
         const auto at = std::lower_bound(rows.begin(), rows.end(), row);
         if (at != rows.end() && *at == row) {
-            return found->second.ids[static_cast<std::size_t>(at - rows.begin())];
+            return identify(found->second, type, static_cast<std::size_t>(at - rows.begin()));
         }
     }
     return identify(type, stores_[type]->index(row));
 }
 
-std::string Engine::composite_id(const Batch& batch, std::uint64_t number) {
+// The same for an event that has left the store.
+std::uint32_t Engine::identify(Evidence& evidence, std::uint32_t type, std::size_t at) {
+    if (evidence.ids[at] != no_id) return evidence.ids[at];
+    std::string id;
+    if (type == timer_type_) {
+        id = timer_id(evidence.times[at]);
+    } else {
+        std::uint64_t occurrence = 0;
+        for (std::size_t i = at; i-- > 0 && evidence.times[i] == evidence.times[at];) {
+            if (evidence.origins[i] == Origin::Content && equal_values(evidence.columns, i, at)) ++occurrence;
+        }
+        id = content_id(stores_[type]->name(), evidence.times[at], evidence.columns, at, occurrence, strings_);
+    }
+    evidence.ids[at] = strings_.intern(id);  // stays as long as the batch, as its other texts do
+    return evidence.ids[at];
+}
+
+std::string Engine::composite_id(Batch& batch, std::uint64_t number) {
     const Run& run = run_of(batch, number);
     const RuleCode& rule = rules_[run.rule];
     const std::size_t width = rule.types.size() - rule.given;

@@ -80,6 +80,11 @@ class RuleSet:
         """The plans of all rules, and how they depend on each other."""
         return plan_rules(self.checked)
 
+    def without(self, name: str) -> RuleSet:
+        """These rules, one less; the event types stay known."""
+        kept = tuple(rule for rule in self.checked.rules if rule.name != name)
+        return RuleSet(CheckedRules(kept, self.checked.types))
+
     def subscription(self, text: str) -> CheckedSubscription:
         """A subscription filter, such as `Fire(area = "A1")`, checked against these rules."""
         return check_subscription(text, self.types)

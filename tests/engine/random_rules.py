@@ -11,9 +11,7 @@ from tyrex.tesla import TeslaError
 from tyrex.tesla.durations import SECOND
 
 PRIMITIVE = ("A", "B", "C")
-DECLARATIONS = "".join(
-    f"event {name}(k: int, v: float, s: string, b: bool)\n" for name in PRIMITIVE
-)
+DECLARATIONS = "".join(f"event {name}(k: int, v: float, s: string, b: bool)\n" for name in PRIMITIVE)
 ATTRIBUTES = "(k: int, v: float, s: string, b: bool)"
 COMPARISONS = ("=", "=", "!=", "<", "<=", ">", ">=")
 TEXTS = ("", "a", "A", "ab", "ß", "İ", "ΑΣ", "😀")
@@ -81,18 +79,21 @@ class _Rule:
         """The rule."""
         random = self._random
         conjuncts = [self._terminator()]
-        for _ in range(random.choice((0, 1, 1, 2, 2, 3))):
-            conjuncts.append(self._chosen())
+        conjuncts += [self._chosen() for _ in range(random.choice((0, 1, 1, 2, 2, 3)))]
         events = [name for name in self._names if name != "Timer"]
         if len(events) > 2 and random.random() < 0.3:
             earlier, later = random.sample(events, 2)
             conjuncts.append(f"{earlier} within {random.randint(0, 4)} s from {later}")
         if random.random() < 0.3:
             conjuncts.append(f"({self._comparison(None)})")
-        for _ in range(random.choice((0, 0, 0, 1, 2))):
-            conjuncts.append(f"not {self._event(random.choice(self._types))} {self._interval()}")
-        for _ in range(random.choice((0, 0, 0, 1))):
-            conjuncts.append(f"({self._aggregate('number')} {random.choice(COMPARISONS)} {self._number_of(None)})")
+        conjuncts += [
+            f"not {self._event(random.choice(self._types))} {self._interval()}"
+            for _ in range(random.choice((0, 0, 0, 1, 2)))
+        ]
+        conjuncts += [
+            f"({self._aggregate('number')} {random.choice(COMPARISONS)} {self._number_of(None)})"
+            for _ in range(random.choice((0, 0, 0, 1)))
+        ]
         consumed = [name for name in events if random.random() < 0.2]
         where = f"k = {self._int()}, v = {self._float()}, s = {self._text()}, b = {self._bool()}"
         return (
@@ -249,7 +250,14 @@ class _Rule:
     def _text(self) -> str:
         s = self._reference("s")
         return self._random.choice(
-            (s, s, f"upper({s})", f'concat({s}, "-", {self._reference("s")})', "null", self._aggregate("string"))
+            (
+                s,
+                s,
+                f"upper({s})",
+                f'concat({s}, "-", {self._reference("s")})',
+                "null",
+                self._aggregate("string"),
+            )
         )
 
     def _bool(self) -> str:

@@ -332,9 +332,7 @@ class _RuleWriter:
         own = self._deployed.number if state.type in consumed_types else None
         key, rest = self._join(state.dynamic, state.index, state.type)
         conditions = [_on_candidate(condition, state.index) for condition in state.static]
-        precedes = [
-            part for c in event.conditions for part in e.conjuncts(c) if isinstance(part, e.Precedes)
-        ]
+        precedes = [part for c in event.conditions for part in e.conjuncts(c) if isinstance(part, e.Precedes)]
         return {
             "type": self._deployment.type_number(state.type),
             "list": self._lookup(state.type, conditions, key, ("rule", own) if own is not None else None),

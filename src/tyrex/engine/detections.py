@@ -30,6 +30,8 @@ class Composite(Event):
     """A composite event that is still in the engine's columns: its parts are made when they are asked for."""
 
     __slots__ = ("_detections", "_number")
+    _detections: Detections
+    _number: int
 
     def __init__(self, detections: Detections, number: int) -> None:
         _set(self, "_detections", detections)
@@ -130,7 +132,7 @@ class Detections(Sequence[Event]):
         return tables
 
 
-def _arrow(parts: tuple[bytes, ...], type_: ValueType, rows: int) -> pa.Array:
+def _arrow(parts: tuple[bytes, ...], type_: ValueType, rows: int) -> Any:
     import pyarrow as pa
 
     arrow_type = {

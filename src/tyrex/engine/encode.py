@@ -15,6 +15,8 @@ from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, ValueType
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ArrowArray: TypeAlias = Any
+"""An array or chunked array of Arrow; its stubs ask for more than is known here."""
 Layout: TypeAlias = tuple[Any, ...]
 """("objects", values), or as Arrow has it: (layout, offset, address of the validity, addresses of the data)."""
 
@@ -105,7 +107,7 @@ class Encoder:
         times = _times(table.column(TIMESTAMP))
         encoded.alive.append(times)
         encoded.times.append((_address(times.buffers()[1], 8 * times.offset), len(times)))
-        types = _whole(table.column("type")).dictionary_encode()
+        types: ArrowArray = _whole(table.column("type")).dictionary_encode()
         if types.null_count:
             raise EventError("the column `type` has nulls: every event has a type")
         indices = types.indices.cast("uint32")
@@ -113,7 +115,9 @@ class Encoder:
         encoded.order = (_address(indices.buffers()[1], 4 * indices.offset), len(indices))
         ids = -1
         if "id" in table.column_names and table.column("id").null_count < len(table):
-            encoded.ids.append((len(table), self._layout(table.column("id"), ValueType.STRING, "id", encoded)))
+            encoded.ids.append(
+                (len(table), self._layout(table.column("id"), ValueType.STRING, "id", encoded))
+            )
             ids = 0
         known: dict[tuple[str, ValueType], int] = {}
         for name in types.dictionary.to_pylist():
@@ -132,7 +136,7 @@ class Encoder:
             encoded.blocks.append((self._numbers[name], columns, 0, ids))
         return encoded
 
-    def _layout(self, column: pa.ChunkedArray, type_: ValueType, name: str, encoded: Encoded) -> Layout:
+    def _layout(self, column: ArrowArray, type_: ValueType, name: str, encoded: Encoded) -> Layout:
         import pyarrow as pa
 
         array_ = _whole(column)
@@ -158,16 +162,20 @@ class Encoder:
         return _flat(array_, encoded)
 
 
-def as_table(events: pa.Table | pa.RecordBatch) -> pa.Table:
-    """A record batch as a table."""
+def as_table(events: object) -> pa.Table | None:
+    """A table or record batch of Arrow as a table; None if it is neither."""
+    if not hasattr(events, "schema"):
+        return None
     import pyarrow as pa
 
-    return pa.Table.from_batches([events]) if isinstance(events, pa.RecordBatch) else events
+    if isinstance(events, pa.RecordBatch):
+        return pa.Table.from_batches([events])
+    return events if isinstance(events, pa.Table) else None
 
 
 def event_of(record: Mapping[str, Any]) -> Event:
     """An event from a dict as in JSON lines: `type`, `timestamp` in seconds or as text, attributes, perhaps `id`."""
-    if not isinstance(record, Mapping) or "type" not in record or TIMESTAMP not in record:
+    if "type" not in record or TIMESTAMP not in record:
         raise EventError(f"an event is an Event, or a dict with `type` and `timestamp`; found {record!r:.80}")
     rest = {name: value for name, value in record.items() if name not in ("type", TIMESTAMP, "id")}
     return Event(record["type"], to_microseconds(record[TIMESTAMP]), rest, record.get("id"))
@@ -176,16 +184,19 @@ def event_of(record: Mapping[str, Any]) -> Event:
 def events_of(table: pa.Table) -> list[Event]:
     """The rows of a table as events."""
     times = _times(table.column(TIMESTAMP)).to_pylist()
-    rows = table.drop_columns([TIMESTAMP]).to_pylist()
+    rows: list[dict[str, Any]] = table.drop_columns([TIMESTAMP]).to_pylist()
     return [
         Event(
-            row.pop("type"), time, {k: v for k, v in row.items() if k != "id" and v is not None}, row.get("id")
+            row.pop("type"),
+            time,
+            {k: v for k, v in row.items() if k != "id" and v is not None},
+            row.get("id"),
         )
         for time, row in zip(times, rows, strict=True)
     ]
 
 
-def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def _whole(column: ArrowArray) -> ArrowArray:
     """A column as one array."""
     import pyarrow as pa
 
@@ -202,7 +213,7 @@ def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
-def _times(column: pa.ChunkedArray) -> pa.Array:
+def _times(column: ArrowArray) -> ArrowArray:
     """Timestamps in microseconds: of Arrow's type, or numbers of seconds."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -219,10 +230,12 @@ def _times(column: pa.ChunkedArray) -> pa.Array:
             return array_.cast(pa.timestamp("us", array_.type.tz), safe=False).cast(pa.int64())
     except pa.ArrowException as error:
         raise EventError(f"the column `timestamp` can't be read: {error}") from None
-    raise EventError(f"the column `timestamp` is of type {array_.type}: give timestamps, or seconds as numbers")
+    raise EventError(
+        f"the column `timestamp` is of type {array_.type}: give timestamps, or seconds as numbers"
+    )
 
 
-def _flat(array_: pa.Array, encoded: Encoded) -> Layout:
+def _flat(array_: ArrowArray, encoded: Encoded) -> Layout:
     import pyarrow as pa
 
     encoded.alive.append(array_)
@@ -239,7 +252,7 @@ def _flat(array_: pa.Array, encoded: Encoded) -> Layout:
     return (layout, array_.offset, 0 if validity is None else validity.address, *addresses)
 
 
-def _dictionary(array_: pa.DictionaryArray, encoded: Encoded) -> Layout:
+def _dictionary(array_: ArrowArray, encoded: Encoded) -> Layout:
     indices = array_.indices.cast("int32")
     encoded.alive.append(indices)
     validity, data = indices.buffers()

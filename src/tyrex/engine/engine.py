@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tyrex import _kernel
 from tyrex.engine.deploy import UNKNOWN, Deployment
-from tyrex.engine.detections import Detections, Names
+from tyrex.engine.detections import Composite, Detections, Names
 from tyrex.engine.encode import Encoded, Encoder, as_table, event_of, events_of
 from tyrex.engine.zones import offsets
 from tyrex.events import Event, Value, to_microseconds
-from tyrex.plan import plan_rules
 from tyrex.rules import RuleSet, parse
+from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.tesla.durations import parse_duration
+from tyrex.tesla.types import TIMER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,6 +66,24 @@ class Stats:
     """Values that became null because they did not fit into 64 bits."""
 
 
+class RuleInUse(ValueError):
+    """A rule can't be taken away, as others build on it."""
+
+
+class UnknownRule(KeyError):
+    """There is no rule of this name."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class UnknownSubscription(KeyError):
+    """There is no subscription of this number."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 def _change_case(text: str, upper: bool) -> str:
     return text.upper() if upper else text.lower()
 
@@ -87,25 +106,97 @@ class Engine:
         self._kernel.delay = microseconds(delay)
         self.time_zone = time_zone
         self._deployment = Deployment(self._kernel)
+        self._callbacks: dict[int, Callable[[Event], object]] = {}
+        self._next_subscription = 1
         self._deploy(parse(rules) if isinstance(rules, str) else rules)
+
+    # Rules
 
     @property
     def rules(self) -> RuleSet:
         """The deployed rules."""
         return self._rules
 
+    def deploy(self, text: str) -> list[str]:
+        """Add the rules of a text; their names. They see what comes from now on; the others go on as before."""
+        before = {rule.name for rule in self._rules}
+        self._deploy(parse(text, known=self._rules))
+        return [rule.name for rule in self._rules if rule.name not in before]
+
     def _deploy(self, rules: RuleSet) -> None:
         self._rules = rules
-        known = self._deployment.rules
-        self._deployment.add_types(rules.types)
-        plans = [rule.plan for rule in rules if rule.name not in known]
-        self._deployment.add(plans, self._kernel.sequence)
-        numbers = {name: self._deployment.type_number(name) for name in rules.types}
-        self._encoder = Encoder(rules.types, numbers, self._deployment.type_number(UNKNOWN.name))
+        deployment = self._deployment
+        deployment.add_types(rules.types)
+        plans = [rule.plan for rule in rules if rule.name not in deployment.rules]
+        deployment.add(plans, self._kernel.sequence)
+        numbers = {name: deployment.type_number(name) for name in rules.types}
+        self._encoder = Encoder(rules.types, numbers, deployment.type_number(UNKNOWN.name))
         self._names = Names(
-            [self._deployment.types[name] for name in self._deployment.type_names],
-            [deployed.plan.name for deployed in self._deployment.by_number],
+            [deployment.types[name] for name in deployment.type_names],
+            [deployed.plan.name for deployed in deployment.by_number],
         )
+
+    def undeploy(self, name: str) -> None:
+        """Take a rule away; refused while other rules use what it makes."""
+        self._known(name)
+        users = self._deployment.users_of(name)
+        if users:
+            made = self._deployment.rules[name].plan.defines.name
+            raise RuleInUse(
+                f"rule `{name}` defines `{made}`, which {listing(users)} look{'s' if len(users) == 1 else ''} at; "
+                "undeploy that first"
+            )
+        self._deployment.remove(name)
+        self._rules = self._rules.without(name)
+
+    def pause(self, name: str) -> None:
+        """Let a rule make nothing until it is resumed; its windows go on filling."""
+        self._known(name)
+        self._kernel.set_paused(self._deployment.rules[name].number, True)
+
+    def resume(self, name: str) -> None:
+        """Let a paused rule go on."""
+        self._known(name)
+        self._kernel.set_paused(self._deployment.rules[name].number, False)
+
+    def _known(self, name: str) -> None:
+        if name not in self._deployment.rules:
+            near = did_you_mean(name, self._deployment.rules)
+            raise UnknownRule(f"there is no rule `{name}`" + (f"; {near}" if near else ""))
+
+    # Subscriptions
+
+    def subscribe(self, filter: str, callback: Callable[[Event], object]) -> int:
+        """Call back with each event that a TESLA filter lets through, after the call that brought it.
+
+        The filter is written `Fire(area = "A1")` or `Subscribe(Fire, area = "A1")`; the number that is given
+        back ends the subscription.
+        """
+        checked = self._rules.subscription(filter)
+        number = self._next_subscription
+        self._next_subscription += 1
+        self._deployment.subscribe(number, checked)
+        self._callbacks[number] = callback
+        return number
+
+    def unsubscribe(self, number: int) -> None:
+        """End a subscription."""
+        if number not in self._callbacks:
+            raise UnknownSubscription(f"there is no subscription {number}")
+        self._deployment.unsubscribe(number)
+        del self._callbacks[number]
+
+    def _call_back(self, detections: Detections) -> None:
+        for number, composite, type_, time, values, id_ in detections.result.hits():
+            if composite >= 0:
+                event: Event = Composite(detections, composite)
+            else:
+                declared = self._names.types[type_]
+                named = {a.name: v for a, v in zip(declared.attributes, values, strict=True)}
+                event = Event(declared.name, time, named, id_)
+            callback = self._callbacks.get(number)  # one callback may end the subscription of another
+            if callback is not None:
+                callback(event)
 
     # Events
 
@@ -119,13 +210,19 @@ class Engine:
         late = (event,) if result.late() else ()
         return list(self._detected(result, late))
 
-    def send_batch(self, events: pa.Table | pa.RecordBatch | Iterable[Event | Mapping[str, Any]]) -> Detections:
+    def send_batch(
+        self, events: pa.Table | pa.RecordBatch | Iterable[Event | Mapping[str, Any]]
+    ) -> Detections:
         """Send many events; the composite events that follow from them.
 
         A table or record batch of Arrow has the columns `type`, `timestamp` and the attributes, null where a
         type has none of that name, and perhaps `id`. Other events are `Event`s or dicts as in JSON lines.
         """
-        if isinstance(events, Iterable) and not hasattr(events, "column_names") and not hasattr(events, "schema"):
+        if (
+            isinstance(events, Iterable)
+            and not hasattr(events, "column_names")
+            and not hasattr(events, "schema")
+        ):
             objects = [e if isinstance(e, Event) else event_of(e) for e in events]
             encoded = self._encoder.events(objects)
             result = self._send(encoded)
@@ -147,7 +244,10 @@ class Engine:
         )
 
     def _detected(self, result: _kernel.Result, late: Iterable[Event] = ()) -> Detections:
-        return Detections(result, self._names, tuple(late))
+        detections = Detections(result, self._names, tuple(late))
+        if self._callbacks:
+            self._call_back(detections)
+        return detections
 
     # Time
 
@@ -168,7 +268,7 @@ class Engine:
         types = {
             name: TypeStats(*kernel.type_counts(deployment.type_number(name)))
             for name in deployment.type_names
-            if name in self._rules.types
+            if name in self._rules.types and name != TIMER.name
         }
         return Stats(
             rules={
