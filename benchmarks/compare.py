@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.compare [--quick] [--workload fire-last] [--format json] [--agree]
 
 Prints a table, and writes `figures.json` and `figures.svg` into `build/benchmarks`. `us/event` is the time for an
-input event, `ratio` how many times the peer's events per second Tyrex reaches. `--agree` measures nothing: it runs small
-streams of the same kinds through the reference semantics and every engine and compares what they found.
+input event, `ratio` how many times the peer's events per second Tyrex reaches. `--agree` measures nothing: it runs
+small streams of the same kinds through the reference semantics and every engine and compares what they found.
 `pip install -r benchmarks/requirements.txt` brings what the plots need.
 """
 
@@ -15,12 +15,13 @@ import json
 import math
 import sys
 from dataclasses import replace
+from typing import Any
 
 from benchmarks import ours, peers
 from benchmarks.figures import HEADER, Comparison, Figure, plot, table, write_json
 from benchmarks.workloads import Workload, chosen
 
-AGREE = {
+AGREE: dict[str, dict[str, Any]] = {
     "fire": {"events": 400, "window_events": 10},
     "filter": {"events": 2_000},
     "synthetic": {"events": 600, "step": 40},

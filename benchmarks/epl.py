@@ -104,13 +104,13 @@ def _filters() -> list[str]:
 
 def _synthetic(policy: str) -> list[str]:
     lines = []
-    for i, (id_, window) in enumerate(synthetic_parameters()):
+    for i, (kind, window) in enumerate(synthetic_parameters()):
         if policy == "last":
             view, condition = "#lastevent", f" where t.ts >= s.ts - {window}"
         else:
             view, condition = f"#time({window + 1} msec)", ""
         lines.append(
-            f"@name('rule{i}') select t.id as measured from Step(id = {id_}, state = 0) as s unidirectional, "
-            f"Step(id = {id_}, state = 1){view} as t{condition}"
+            f"@name('rule{i}') select t.kind as measured from Step(kind = {kind}, state = 0) as s unidirectional, "
+            f"Step(kind = {kind}, state = 1){view} as t{condition}"
         )
     return lines

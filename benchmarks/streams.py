@@ -24,7 +24,7 @@ PAIRS = 10
 VALUES = 100
 FILTERS = 1_000
 SYNTHETIC_RULES = 1_000
-SYNTHETIC_IDS = 100
+SYNTHETIC_KINDS = 100
 SYNTHETIC_FILL = 16_000
 """Milliseconds: the longest window of a synthetic rule."""
 AREA = "A1"
@@ -174,14 +174,14 @@ def synthetic(step: int, events: int) -> Stream:
     random = Numbers()
     synthetic_windows(random)
     fill = SYNTHETIC_FILL // step
-    ids, states = array("q"), array("q")
+    kinds, states = array("q"), array("q")
     for _ in range(fill + events):
-        ids.append(random(SYNTHETIC_IDS) + 1)
+        kinds.append(random(SYNTHETIC_KINDS) + 1)
         states.append(random(2))
     return Stream(
-        types=Column("type", array("q", bytes(8 * len(ids))), ("Step",)),
-        timestamps=array("q", range(START, START + step * len(ids), step)),
-        attributes=(Column("id", ids), Column("state", states)),
+        types=Column("type", array("q", bytes(8 * len(kinds))), ("Step",)),
+        timestamps=array("q", range(START, START + step * len(kinds), step)),
+        attributes=(Column("kind", kinds), Column("state", states)),
         fill=fill,
     )
 

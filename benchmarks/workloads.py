@@ -124,23 +124,23 @@ where  measured = Reading.value
 
 
 def synthetic_parameters() -> list[tuple[int, int]]:
-    """The event id and the window in milliseconds of each synthetic rule."""
-    return [(i % streams.SYNTHETIC_IDS + 1, window) for i, window in enumerate(streams.synthetic_windows())]
+    """The kind of event and the window in milliseconds of each synthetic rule."""
+    return [(i % streams.SYNTHETIC_KINDS + 1, window) for i, window in enumerate(streams.synthetic_windows())]
 
 
 def synthetic_rules(policy: str) -> str:
-    """A thousand sequences of two events of the same id."""
+    """A thousand sequences of two events of one kind: the paper's event id, but `id` has a meaning of its own here."""
     rules = (
         f"""
 Rule sequence{i}
 define Found(measured: int)
-from   Step(id = {id_} and state = 0) as End and
-       {policy} Step(id = {id_} and state = 1) as Begin within {window} ms from End
-where  measured = Begin.id
+from   Step(kind = {kind} and state = 0) as End and
+       {policy} Step(kind = {kind} and state = 1) as Begin within {window} ms from End
+where  measured = Begin.kind
 """
-        for i, (id_, window) in enumerate(synthetic_parameters())
+        for i, (kind, window) in enumerate(synthetic_parameters())
     )
-    return "event Step(id: int, state: int)\n" + "".join(rules)
+    return "event Step(kind: int, state: int)\n" + "".join(rules)
 
 
 def keyed_rule(policy: str) -> str:

@@ -12,6 +12,7 @@
 #include "blake2b.hpp"
 #include "engine.hpp"
 #include "exact_sum.hpp"
+#include "snapshot.hpp"
 #include "wide_sum.hpp"
 
 namespace nb = nanobind;
@@ -482,6 +483,26 @@ void bind_engine(nb::module_& m) {
     }, nb::arg("kernel"), nb::arg("until").none());
 }
 
+std::vector<ListPlace> to_places(nb::sequence given) {
+    std::vector<ListPlace> places;
+    for (const nb::handle place : given) {
+        places.push_back({nb::cast<std::uint32_t>(place[0]), nb::cast<std::uint32_t>(place[1])});
+    }
+    return places;
+}
+
+void bind_snapshot(nb::module_& m) {
+    m.def("save", [](Engine& engine, const std::vector<std::uint32_t>& rules, nb::sequence lists) {
+        const Exclusive exclusive(engine);
+        const std::string state = save(engine, rules, to_places(lists));
+        return bytes_of(state.data(), state.size());
+    });
+    m.def("load", [](Engine& engine, nb::bytes state, const std::vector<std::uint32_t>& rules, nb::sequence lists) {
+        const Exclusive exclusive(engine);
+        load(engine, {state.c_str(), state.size()}, rules, to_places(lists));
+    });
+}
+
 void bind_result(nb::module_& m) {
     nb::class_<Result>(m, "Result", "The composite events of one call.")
         .def("__len__", [](const Result& r) { return r.batch->size; })
@@ -614,4 +635,5 @@ NB_MODULE(_kernel, m) {
     });
     bind_engine(m);
     bind_result(m);
+    bind_snapshot(m);
 }

@@ -62,6 +62,9 @@ public:
     // Give an event an id that was derived; the text is retained already.
     void set_id(std::size_t index, std::uint32_t id) { ids_[index] = id; }
 
+    // Let the first row to be appended have this number.
+    void start_at(Row row) { origin_ = first_ = row; }
+
     // Retain the texts of the row that was appended last; or take that row back.
     void keep_last(Strings& strings);
     void drop_last();
@@ -75,9 +78,6 @@ public:
     std::uint64_t arrived = 0;
 
 private:
-    friend class SnapshotWriter;
-    friend class SnapshotReader;
-
     std::string name_;
     std::vector<Column> columns_;
     std::vector<Time> times_;

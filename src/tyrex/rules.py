@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from tyrex.tesla import (
     check_subscription,
     examine_files,
 )
+from tyrex.tesla.format import format_tree
 from tyrex.tesla.parser import collection_paused, parse_file
-from tyrex.tesla.syntax import File
+from tyrex.tesla.syntax import File, Identifier
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class Rule:
         """The rule as it was written."""
         span = self.checked.syntax.span
         return self.checked.source.text[span.start : span.end]
+
+    @property
+    def canonical_text(self) -> str:
+        """The rule with its name, in the canonical layout and without comments."""
+        named = replace(self.checked.syntax, name=Identifier(self.name))
+        return format_tree(File((named,)))
 
     @cached_property
     def plan(self) -> RulePlan:

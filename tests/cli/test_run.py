@@ -10,8 +10,12 @@ import pytest
 from tests.cli.support import FIRE, FIRE_EVENTS, GOOD, Answer, tyrex, write
 
 
+def run(*arguments: str | Path, stdin: bytes | str | None = None) -> Answer:
+    return tyrex("run", *arguments, "--on", "reference", stdin=stdin)
+
+
 def fire(*options: str | Path) -> Answer:
-    return tyrex("run", FIRE, FIRE_EVENTS, "--on", "reference", *options)
+    return run(FIRE, FIRE_EVENTS, *options)
 
 
 def events_file(path: Path, *times: float, type_: str = "A") -> Path:
@@ -52,7 +56,7 @@ def test_what_comes_out_can_go_in_again(tmp_path: Path) -> None:
     """Composite events are events: another rule set can run on them."""
     fire("-o", tmp_path / "out.jsonl")
     rules = write(tmp_path / "r.tesla", "define Again(area: string) from Alarm() where area = Alarm.area")
-    answer = tyrex("run", rules, tmp_path / "out.jsonl")
+    answer = run(rules, tmp_path / "out.jsonl")
     assert [(e["type"], e["area"]) for e in answer.events] == [("Again", "north")]
     assert answer.summary == "5 events in, 1 composite event out, 4 of types that no rule knows"
 
@@ -109,11 +113,9 @@ def test_until_moves_time_on_at_the_end(tmp_path: Path) -> None:
     """Deadlines that are due by then fire; the others are counted."""
     rules = write(tmp_path / "r.tesla", "event A(v: int) define Late() from 10 s after A()")
     events = events_file(tmp_path / "e.jsonl", 0, 5)
-    assert (
-        tyrex("run", rules, events).summary == "2 events in, 0 composite events out, 2 deadlines still open"
-    )
+    assert run(rules, events).summary == "2 events in, 0 composite events out, 2 deadlines still open"
     for until in ("12", "1970-01-01T00:00:12Z"):
-        answer = tyrex("run", rules, events, "--until", until)
+        answer = run(rules, events, "--until", until)
         assert [event["timestamp"] for event in answer.events] == ["1970-01-01T00:00:10.000000Z"]
         assert answer.summary == "2 events in, 1 composite event out, 1 deadline still open"
 
@@ -123,7 +125,7 @@ def test_the_time_zone_is_that_of_timers(tmp_path: Path) -> None:
     rules = write(tmp_path / "r.tesla", "event A(v: int) define Nine() from Timer(H = 9)")
     events = events_file(tmp_path / "e.jsonl", 0, 12 * 3600)
     times = {
-        zone: [e["timestamp"] for e in tyrex("run", rules, events, *zone).events]
+        zone: [e["timestamp"] for e in run(rules, events, *zone).events]
         for zone in [(), ("--time-zone", "Europe/Rome")]
     }
     assert times == {
@@ -134,13 +136,13 @@ def test_the_time_zone_is_that_of_timers(tmp_path: Path) -> None:
 
 def test_without_a_delay_events_are_put_in_order(rules: Path, tmp_path: Path) -> None:
     """A file may hold them in any order."""
-    answer = tyrex("run", rules, events_file(tmp_path / "e.jsonl", 5, 1, 3))
+    answer = run(rules, events_file(tmp_path / "e.jsonl", 5, 1, 3))
     assert [event["v"] for event in answer.events] == [1, 2, 0]
 
 
 def test_with_a_delay_what_comes_too_late_is_counted_and_left_out(rules: Path, tmp_path: Path) -> None:
     """Two seconds late is in time, four are not."""
-    answer = tyrex("run", rules, events_file(tmp_path / "e.jsonl", 5, 1, 3), "--delay", "2 s")
+    answer = run(rules, events_file(tmp_path / "e.jsonl", 5, 1, 3), "--delay", "2 s")
     assert [event["v"] for event in answer.events] == [2, 0]
     assert answer.summary == "3 events in, 2 composite events out, 1 late"
 
@@ -160,7 +162,7 @@ BAD_LINES = (
 def test_bad_lines_are_reported_counted_and_left_out(rules: Path, tmp_path: Path) -> None:
     """Each with its line and reason; the good ones are processed, and the command ends well."""
     path = write(tmp_path / "e.jsonl", BAD_LINES)
-    answer = tyrex("run", rules, path)
+    answer = run(rules, path)
     assert answer.status == 0
     assert [event["v"] for event in answer.events] == [1, 3]
     *reports, summary = answer.err.splitlines()
@@ -177,7 +179,7 @@ def test_bad_lines_are_reported_counted_and_left_out(rules: Path, tmp_path: Path
 def test_strict_stops_at_the_first_bad_line(rules: Path, tmp_path: Path) -> None:
     """Exit 1, one line that says where and why, and no composite event."""
     path = write(tmp_path / "e.jsonl", BAD_LINES)
-    answer = tyrex("run", rules, path, "--strict")
+    answer = run(rules, path, "--strict")
     assert (answer.status, answer.out) == (1, "")
     assert answer.err.startswith(f"error: {path}: line 2: not JSON: ")
     assert answer.err.count("\n") == 1
@@ -186,7 +188,7 @@ def test_strict_stops_at_the_first_bad_line(rules: Path, tmp_path: Path) -> None
 def test_strict_stops_at_a_value_that_does_not_fit_its_type(rules: Path, tmp_path: Path) -> None:
     """Such a line is as bad as one that is no JSON."""
     path = write(tmp_path / "e.jsonl", '{"type": "A", "timestamp": 2, "v": "x"}\n')
-    answer = tyrex("run", rules, path, "--strict")
+    answer = run(rules, path, "--strict")
     assert answer.status == 1
     assert answer.err.startswith(f"error: {path}: line 1: A.v: expected int, found the string ")
 
@@ -198,14 +200,14 @@ def test_strict_has_nothing_against_good_lines() -> None:
 
 def test_bad_lines_of_standard_input_are_named_so(rules: Path) -> None:
     """There is no file to name."""
-    answer = tyrex("run", rules, "-", stdin=BAD_LINES)
+    answer = run(rules, "-", stdin=BAD_LINES)
     assert answer.err.startswith("standard input: line 2: not JSON")
     assert len(answer.events) == 2
 
 
 def test_an_empty_input_makes_nothing(rules: Path, tmp_path: Path) -> None:
     """No events, no composite events, no error."""
-    answer = tyrex("run", rules, write(tmp_path / "e.jsonl", ""), "--until", "100")
+    answer = run(rules, write(tmp_path / "e.jsonl", ""), "--until", "100")
     assert (answer.status, answer.out) == (0, "")
     assert answer.err == "0 events in, 0 composite events out\n"
 
@@ -218,14 +220,14 @@ def test_a_compressed_file_and_an_array_are_read_too(rules: Path, tmp_path: Path
         write(tmp_path / "e.jsonl.gz", gzip.compress(lines)),
         write(tmp_path / "e.json", array),
     ):
-        assert [event["v"] for event in tyrex("run", rules, path).events] == [0, 1]
+        assert [event["v"] for event in run(rules, path).events] == [0, 1]
 
 
 def test_an_overflow_is_counted(tmp_path: Path) -> None:
     """The value is null, and the summary says that it happened."""
     rules = write(tmp_path / "r.tesla", "event A(v: int) define B(v: int) from A() where v = A.v + 1")
     events = write(tmp_path / "e.jsonl", f'{{"type": "A", "timestamp": 1, "v": {2**63 - 1}}}\n')
-    answer = tyrex("run", rules, events)
+    answer = run(rules, events)
     assert [event["v"] for event in answer.events] == [None]
     assert answer.summary == "1 event in, 1 composite event out, 1 overflow"
 
@@ -260,7 +262,7 @@ def test_a_wrong_option_is_an_error_in_one_line(options: list[str], message: str
 )
 def test_events_that_cannot_be_read_are_an_error_in_one_line(name: str, message: str) -> None:
     """The file is named, with the reason."""
-    answer = tyrex("run", FIRE, name)
+    answer = run(FIRE, name)
     assert (answer.status, answer.out) == (1, "")
     assert answer.err.startswith(f"error: {message}")
 
@@ -268,7 +270,7 @@ def test_events_that_cannot_be_read_are_an_error_in_one_line(name: str, message:
 def test_wrong_rules_do_not_run(tmp_path: Path) -> None:
     """Their diagnostics are shown, as `check` shows them."""
     path = write(tmp_path / "r.tesla", "define B() from A(")
-    answer = tyrex("run", path, FIRE_EVENTS)
+    answer = run(path, FIRE_EVENTS)
     assert (answer.status, answer.out) == (1, "")
     assert answer.err.startswith("error[TSL003]")
     assert answer.summary == f"1 error in {path}"
@@ -276,8 +278,7 @@ def test_wrong_rules_do_not_run(tmp_path: Path) -> None:
 
 def test_a_raced_file_runs() -> None:
     """As any rule file does."""
-    answer = tyrex(
-        "run",
+    answer = run(
         "examples/papers/fire.raced",
         "-",
         stdin=(

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -237,7 +238,7 @@ GOOD = st.tuples(
 )
 
 
-def written(records: list[tuple[str, ...]], *, quoting: int, end: str) -> bytes:
+def written(records: list[tuple[str, ...]], *, quoting: Literal[0, 1], end: str) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, quoting=quoting, lineterminator=end)
     writer.writerow(["type", "timestamp", "id", *"sifb"])

@@ -19,11 +19,14 @@ from tyrex.cli.run_progress import ProgressBar
 from tyrex.cli.run_results import Results
 from tyrex.cli.run_runtimes import Runtime, Setting, on_process, on_reference
 from tyrex.cli.run_summary import Summary
-from tyrex.events import EventError, to_microseconds
+from tyrex.events import FIRST_TIMESTAMP, LAST_TIMESTAMP, EventError, to_microseconds
 from tyrex.io import Batch, EventWriter, Input, Layout, find_input, open_writer
 from tyrex.rules import RuleSet
 from tyrex.tesla import CheckedSubscription, TeslaError
 from tyrex.tesla.durations import NotADuration, parse_duration
+
+_ALL_TIME = LAST_TIMESTAMP - FIRST_TIMESTAMP
+"""No event can come later than that."""
 
 
 def run(
@@ -41,7 +44,9 @@ def run(
             "-o", "--output", help="A file: .jsonl, .csv, .parquet or .arrow; - is standard output."
         ),
     ] = "-",
-    on: Annotated[Runtime, typer.Option(help="The runtime.")] = Runtime.REFERENCE,
+    on: Annotated[
+        Runtime, typer.Option(help="The engine in this process, or the slow reference.")
+    ] = Runtime.PROCESS,
     timestamp: Annotated[str, typer.Option(help="The key or column that holds the time.")] = "timestamp",
     delay: Annotated[
         str | None,
@@ -92,6 +97,7 @@ def run(
         by_rule=results.by_rule if told else {},
         rejected=bad.count,
         late=results.late,
+        late_note=" (`--delay` waits for such events)" if delay is None else "",
         unused=left.unused,
         open_deadlines=left.open_deadlines,
         overflows=left.overflows,
@@ -107,7 +113,7 @@ def _setting(*, delay: str | None, until: str | None, time_zone: str, lineage: b
         raise fail(f"there is no time zone `{time_zone}`: write it as `Europe/Rome` or `UTC`") from None
     try:
         return Setting(
-            delay=None if delay is None else parse_duration(delay),
+            delay=None if delay is None else min(parse_duration(delay), _ALL_TIME),
             until=None if until is None else to_microseconds(float(until) if _is_number(until) else until),
             time_zone=time_zone,
             lineage=lineage,

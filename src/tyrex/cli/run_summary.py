@@ -19,6 +19,8 @@ class Summary:
     """How many of the composite events each rule made, where that is told."""
     rejected: int = 0
     late: int = 0
+    late_note: str = ""
+    """What can be done about them."""
     unused: int = 0
     open_deadlines: int = 0
     overflows: int = 0
@@ -29,7 +31,7 @@ class Summary:
         out = counted(self.composites, "composite event", " out")
         parts = [counted(self.events, "event", " in"), f"{out}{self._rules()}"]
         parts += [f"{self.rejected:,} rejected"] if self.rejected else []
-        parts += [f"{self.late:,} late"] if self.late else []
+        parts += [f"{self.late:,} late{self.late_note}"] if self.late else []
         parts += [f"{self.unused:,} of types that no rule knows"] if self.unused else []
         parts += [counted(self.open_deadlines, "deadline", " still open")] if self.open_deadlines else []
         parts += [counted(self.overflows, "overflow")] if self.overflows else []

@@ -62,6 +62,7 @@ class Deployed:
     plan: RulePlan
     number: int
     order: int
+    moment: int
     lists: list[_List] = field(default_factory=list)
     predicates: list[tuple[_Key, str]] = field(default_factory=list)
     """The predicates that are linked to it, and how."""
@@ -116,10 +117,10 @@ class Deployment:
 
     # Rules
 
-    def add(self, plans: Sequence[RulePlan], moment: int) -> None:
-        """Deploy rules; `moment` tells apart what was deployed before different events."""
-        for plan in plans:
-            deployed = Deployed(plan, len(self.by_number), len(self.by_number))
+    def add(self, plans: Sequence[RulePlan], moments: Sequence[int]) -> None:
+        """Deploy rules; the moments tell apart what was deployed before different events."""
+        for plan, moment in zip(plans, moments, strict=True):
+            deployed = Deployed(plan, len(self.by_number), len(self.by_number), moment)
             _RuleWriter(self, deployed, moment).write()
             self.rules[plan.name] = deployed
             self.by_number.append(deployed)
@@ -149,6 +150,11 @@ class Deployment:
         place = (list_.family, list_.slot)
         self._aggregates = {key: n for key, n in self._aggregates.items() if place not in key}
         self._sliding = {key: n for key, n in self._sliding.items() if key[:2] != place}
+
+    def lists_in_order(self) -> list[tuple[int, int]]:
+        """The places of all lists, in an order that depends on the rules alone."""
+        places = ((list_.family, list_.slot) for d in self.rules.values() for list_ in d.lists)
+        return list(dict.fromkeys(places))
 
     def users_of(self, name: str) -> list[str]:
         """The rules that look at what a rule makes, if no other rule makes it too."""
@@ -404,7 +410,11 @@ class _RuleWriter:
         own: Hashable,
     ) -> dict[str, object]:
         list_ = self._deployment.list(
-            type_name, conditions, tuple(key), own or ("moment", self._moment), self._assembler
+            type_name,
+            conditions,
+            tuple(key),
+            own if own is not None else ("moment", self._moment),
+            self._assembler,
         )
         self._deployed.lists.append(list_)
         return {"family": list_.family, "slot": list_.slot, "key": list(key.values())}

@@ -38,29 +38,29 @@ class Composite(Event):
         _set(self, "_number", number)
 
     @property
-    def type(self) -> str:  # type: ignore[override]
+    def type(self) -> str:
         """The type of the event."""
         return self._detections.names.types[self._detections.result.head(self._number)[0]].name
 
     @property
-    def timestamp(self) -> int:  # type: ignore[override]
+    def timestamp(self) -> int:
         """That of its terminator, in microseconds since the epoch."""
         return self._detections.result.head(self._number)[2]
 
     @property
-    def rule(self) -> str:  # type: ignore[override]
+    def rule(self) -> str:
         """The rule that made it."""
         return self._detections.names.rules[self._detections.result.head(self._number)[1]]
 
     @property
-    def attributes(self) -> Mapping[str, Value]:  # type: ignore[override]
+    def attributes(self) -> Mapping[str, Value]:
         """Its values by the names of the attributes, in declared order."""
         type_, _, _, values = self._detections.result.composite(self._number)
         attributes = self._detections.names.types[type_].attributes
         return {a.name: value for a, value in zip(attributes, values, strict=True)}
 
     @property
-    def id(self) -> str:  # type: ignore[override]
+    def id(self) -> str:
         """A hash of its rule and of the ids of its events."""
         return self._detections.result.id(self._number)
 

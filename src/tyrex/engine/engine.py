@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from tyrex import _kernel
 from tyrex.engine.deploy import UNKNOWN, Deployment
 from tyrex.engine.detections import Composite, Detections, Names
 from tyrex.engine.encode import Encoded, Encoder, as_table, event_of, events_of
+from tyrex.engine.snapshot import RuleRecord, Snapshot, SnapshotError
 from tyrex.engine.zones import offsets
 from tyrex.events import Event, Value, to_microseconds
 from tyrex.rules import RuleSet, parse
+from tyrex.tesla.checked import CheckedRules
 from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.tesla.durations import parse_duration
 from tyrex.tesla.types import TIMER
@@ -123,12 +125,12 @@ class Engine:
         self._deploy(parse(text, known=self._rules))
         return [rule.name for rule in self._rules if rule.name not in before]
 
-    def _deploy(self, rules: RuleSet) -> None:
+    def _deploy(self, rules: RuleSet, moments: Sequence[int] | None = None) -> None:
         self._rules = rules
         deployment = self._deployment
         deployment.add_types(rules.types)
         plans = [rule.plan for rule in rules if rule.name not in deployment.rules]
-        deployment.add(plans, self._kernel.sequence)
+        deployment.add(plans, moments or [self._kernel.sequence] * len(plans))
         numbers = {name: deployment.type_number(name) for name in rules.types}
         self._encoder = Encoder(rules.types, numbers, deployment.type_number(UNKNOWN.name))
         self._names = Names(
@@ -228,9 +230,16 @@ class Engine:
             result = self._send(encoded)
             return self._detected(result, [objects[number] for number in result.late()])
         table = as_table(events)
-        result = self._send(self._encoder.arrow(table))
-        late = result.late()
-        return self._detected(result, events_of(table.take(late)) if late else ())
+        if table is not None:
+            result = self._send(self._encoder.arrow(table))
+            late = result.late()
+            return self._detected(result, events_of(table.take(late)) if late else ())
+        objects = [
+            e if isinstance(e, Event) else event_of(e)
+            for e in cast(Iterable[Event | Mapping[str, Any]], events)
+        ]
+        result = self._send(self._encoder.events(objects))
+        return self._detected(result, [objects[number] for number in result.late()])
 
     def _send(self, encoded: Encoded) -> _kernel.Result:
         return _kernel.send_input(
@@ -259,6 +268,44 @@ class Engine:
         """Process what waits, and fire what is due at the last timestamp seen, or until a later moment."""
         moment = None if until is None else to_microseconds(until)
         return self._detected(_kernel.flush(self._kernel, moment))
+
+    # State
+
+    def snapshot(self) -> bytes:
+        """The whole state: an engine restored from it goes on as this one would, to the event.
+
+        Subscriptions are not in it, as their callbacks are not data.
+        """
+        deployment = self._deployment
+        numbers = [deployed.number for deployed in deployment.rules.values()]
+        return Snapshot(
+            self.time_zone,
+            self._kernel.delay,
+            [deployment.types[name] for name in deployment.type_names],
+            [
+                RuleRecord(name, self._rules[name].canonical_text, deployed.moment)
+                for name, deployed in deployment.rules.items()
+            ],
+            _kernel.save(self._kernel, numbers, deployment.lists_in_order()),
+        ).to_bytes()
+
+    @classmethod
+    def restore(cls, data: bytes) -> Engine:
+        """The engine that a snapshot was taken of; `SnapshotError` if it can't be read."""
+        snapshot = Snapshot.from_bytes(data)
+        engine = cls("", delay=timedelta(microseconds=snapshot.delay), time_zone=snapshot.time_zone)
+        types = {type_.name: type_ for type_ in snapshot.types}
+        known = RuleSet(CheckedRules((), {n: t for n, t in types.items() if n != UNKNOWN.name}))
+        engine._deployment.add_types(types)
+        rules = parse("\n".join(record.text for record in snapshot.rules), known=known)
+        engine._deploy(rules, [record.moment for record in snapshot.rules])
+        deployment = engine._deployment
+        numbers = [deployed.number for deployed in deployment.rules.values()]
+        try:
+            _kernel.load(engine._kernel, snapshot.state, numbers, deployment.lists_in_order())
+        except ValueError as error:
+            raise SnapshotError(f"{error}: take an earlier snapshot") from None
+        return engine
 
     # What it knows of itself
 

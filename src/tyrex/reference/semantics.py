@@ -91,18 +91,26 @@ class Reference:
     """Evaluates rules over a history that grows event by event, in order of time."""
 
     def __init__(self, rules: CheckedRules, *, time_zone: str = "UTC") -> None:
-        self.rules = rules.rules
         self.outcome = Outcome()
         self._zone = ZoneInfo(time_zone)
-        self._conform = Conformer({name: t for name, t in rules.types.items() if name != "Timer"})
         self._identities = Identities()
         self._history: list[Occurrence] = []
+        self._since: dict[str, int] = {}
+        self._seen: list[Occurrence] = []
         self._consumed: set[tuple[str, int]] = set()
         self._deadlines: list[Deadline] = []
-        self._timer_rules = [rule for rule in self.rules if rule.is_calendar_timer]
         self._now: int | None = None
         self._timers_until = 0
         self._tally = Tally()
+        self.deploy(rules)
+
+    def deploy(self, rules: CheckedRules) -> None:
+        """From now on these rules hold: a new one sees what comes from now on, one that is gone does no more."""
+        self.rules = rules.rules
+        self._conform = Conformer({name: t for name, t in rules.types.items() if name != "Timer"})
+        self._timer_rules = [rule for rule in self.rules if rule.is_calendar_timer]
+        self._since = {rule.name: self._since.get(rule.name, len(self._history)) for rule in self.rules}
+        self._deadlines = [d for d in self._deadlines if d.rule.name in self._since]
 
     # Time (section 7)
 
@@ -203,6 +211,7 @@ class Reference:
 
     def _fire(self, rule: CheckedRule, chosen: list[Occurrence]) -> list[tuple[Event, str]]:
         """The composite events that a rule makes of a terminator; then what it consumes is consumed (section 5)."""
+        self._seen = self._history[self._since[rule.name] :]
         matches = [match for match in self._matches(rule, chosen) if self._is_complete(rule, match)]
         made = [self._compose(rule, match) for match in matches]
         for match in matches:
@@ -239,7 +248,7 @@ class Reference:
         anchor = chosen[event.anchor]
         candidates = [
             b
-            for b in self._history
+            for b in self._seen
             if b.event.type == event.type
             and b.position < anchor.position
             and anchor.time - b.time <= event.window
@@ -265,7 +274,7 @@ class Reference:
                 c.event.type == negation.type
                 and _is_strictly_in(negation.interval, c, match)
                 and self._all_hold(negation.conditions, match, c)
-                for c in self._history
+                for c in self._seen
             ):
                 return False
         return self._all_hold(rule.guards, match)
@@ -274,7 +283,7 @@ class Reference:
         """The value of an aggregate over the history, for the chosen events."""
         events = [
             t.event
-            for t in self._history
+            for t in self._seen
             if t.event.type == node.type
             and _is_in(node.interval, t, match)
             and self._all_hold(node.conditions, match, t)

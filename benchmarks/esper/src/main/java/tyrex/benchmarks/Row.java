@@ -6,15 +6,15 @@ public final class Row {
     private final long ts;
     private final String area;
     private final int value;
-    private final int id;
+    private final int kind;
     private final int state;
 
-    Row(String type, long ts, String area, int value, int id, int state) {
+    Row(String type, long ts, String area, int value, int kind, int state) {
         this.type = type;
         this.ts = ts;
         this.area = area;
         this.value = value;
-        this.id = id;
+        this.kind = kind;
         this.state = state;
     }
 
@@ -31,8 +31,8 @@ public final class Row {
         return value;
     }
 
-    public int getId() {
-        return id;
+    public int getKind() {
+        return kind;
     }
 
     public int getState() {

@@ -19,7 +19,7 @@ final class StreamFile {
             List<String> header = Arrays.asList(lines.readLine().split(","));
             int area = header.indexOf("area");
             int value = header.indexOf("value");
-            int id = header.indexOf("id");
+            int kind = header.indexOf("kind");
             int state = header.indexOf("state");
             // One object for each distinct text, as a program that receives events would intern its type names.
             Map<String, String> texts = new HashMap<>();
@@ -30,7 +30,7 @@ final class StreamFile {
                     Long.parseLong(cells[1]),
                     area < 0 ? null : texts.computeIfAbsent(cells[area], text -> text),
                     number(cells, value),
-                    number(cells, id),
+                    number(cells, kind),
                     number(cells, state));
             }).toArray(Row[]::new);
         }
