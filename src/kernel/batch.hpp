@@ -20,14 +20,18 @@ struct Run {
     std::uint64_t lineage;  // of their chosen events in the table's lineage
     Time time;
     Row terminator;
-    Row first;              // what set the deadline
-    std::uint64_t cause;    // the number of the event from outside, or of the timer, that began it
-    std::uint64_t parent;   // the composite that is the terminator, or no_parent
+};
+
+// What a run follows from.
+struct Cause {
+    std::uint64_t event;   // the number of the event from outside that was last
+    std::uint64_t parent;  // the composite that is the terminator, or no_parent
 };
 
 constexpr std::uint64_t no_parent = ~std::uint64_t{0};
 
-// Composite events of one type, as columns. `lineage` holds the chosen events of each, in order of declaration.
+// Composite events of one type, as columns. `lineage` holds the chosen events of each, in order of declaration,
+// run by run; a run of a deadline begins with the event that set it.
 struct Table {
     std::uint32_t type;
     std::uint64_t rows = 0;
@@ -91,6 +95,7 @@ struct Batch {
     std::uint64_t epoch = 0;
     std::uint64_t size = 0;
     std::vector<Run> runs;
+    std::vector<Cause> causes;  // of the runs, if the engine is asked to track them
     std::vector<Table> tables;              // one for each type that occurs
     std::vector<std::uint64_t> late;        // events from outside, by their number in the call
     std::vector<SubscriptionHit> hits;

@@ -106,8 +106,9 @@ RuleCode to_rule(nb::handle given) {
                                   to_programs(negation["conditions"]), to_stretch(negation["stretch"])});
     }
     for (const nb::handle output : nb::cast<nb::sequence>(given["outputs"])) {
-        rule.outputs.push_back({field<bool>(output, "plain"), field<std::uint8_t>(output, "event"),
-                                field<std::int16_t>(output, "column"), to_program(output["program"])});
+        rule.outputs.push_back({static_cast<OutputCode::Kind>(field<int>(output, "kind")),
+                                field<std::uint8_t>(output, "event"), field<std::int16_t>(output, "column"),
+                                field<std::uint32_t>(output, "aggregate"), to_program(output["program"])});
     }
     return rule;
 }
@@ -441,11 +442,11 @@ void bind_engine(nb::module_& m) {
         .def("add_aggregate", [](Engine& e, nb::dict given) { return e.add_aggregate(to_aggregate(given)); })
         .def("add_rule", [](Engine& e, nb::dict given) { return e.add_rule(to_rule(given)); })
         .def("remove_rule", &Engine::remove_rule)
-        .def("set_paused", [](Engine& e, std::uint32_t rule, bool paused) { e.rule(rule).paused = paused; })
-        .def("set_stored", [](Engine& e, std::uint32_t rule, bool stored) { e.rule(rule).stored = stored; })
+        .def("set_paused", [](Engine& e, std::uint32_t rule, bool paused) { e.set_paused(rule, paused); })
+        .def("set_stored", [](Engine& e, std::uint32_t rule, bool stored) { e.set_stored(rule, stored); })
         .def("rule_counts",
              [](Engine& e, std::uint32_t rule) {
-                 return nb::make_tuple(e.rule(rule).evaluated, e.rule(rule).fired);
+                 return nb::make_tuple(e.counts(rule).evaluated, e.counts(rule).fired);
              })
         .def("type_counts",
              [](Engine& e, std::uint32_t type) {
@@ -526,16 +527,6 @@ void bind_result(nb::module_& m) {
                  const Run& run = r.engine->run_of(*r.batch, number);
                  return nb::make_tuple(r.batch->tables[run.table].type, run.rule, run.time);
              })
-        .def("order",
-             [](const Result& r) {
-                 // For each run: table, rule, count, time, cause, parent
-                 nb::list runs;
-                 for (const Run& run : r.batch->runs) {
-                     runs.append(nb::make_tuple(run.table, run.rule, run.count, run.time, run.cause,
-                                                run.parent == no_parent ? -1 : static_cast<std::int64_t>(run.parent)));
-                 }
-                 return runs;
-             })
         .def("column", [](const Result& r, std::size_t table,
                           std::size_t c) { const Exclusive exclusive(*r.engine); return to_arrow(r.batch->tables[table].columns[c], r.engine->strings()); })
         .def("table_runs",
@@ -562,13 +553,9 @@ void bind_result(nb::module_& m) {
                  if (!r.batch->sealed) r.engine->seal(*r.batch);
                  const Run& run = r.engine->run_of(*r.batch, number);
                  const RuleCode& rule = r.engine->rule(run.rule);
-                 const std::size_t width = rule.types.size() - rule.given;
                  nb::list events;
                  for (std::size_t i = 0; i < rule.types.size(); ++i) {
-                     const std::size_t chosen = run.lineage + (number - run.number) * width + i - rule.given;
-                     const Row row = i == 0           ? run.terminator
-                                     : i < rule.given ? run.first
-                                                      : r.batch->tables[run.table].lineage[chosen];
+                     const Row row = r.engine->part_of(*r.batch, number, i);
                      const Evidence& evidence = r.batch->evidence.at(rule.types[i]);
                      const std::size_t at = evidence_index(evidence, row);
                      const std::string_view id =

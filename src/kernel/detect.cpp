@@ -21,16 +21,14 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
         const Insert only = only_inserts_[number];
         if (only.family != no_list) {
             used = true;
-            Bucket* bucket = families_[only.family]->cached_bucket(store, index, row);
-            if (bucket != nullptr) bucket->list(only.slot).push(row, store.first());
+            families_[only.family]->insert(store, index, row, only.slot);
             return;
         }
         const Predicate& predicate = predicates_[number];
         if (!predicate.rest.empty() && !machine_.all_hold(predicate.rest, {&event, 1}, &event)) return;
         used = true;
         for (const Insert& insert : predicate.inserts) {
-            Bucket* bucket = families_[insert.family]->cached_bucket(store, index, row);
-            if (bucket != nullptr) bucket->list(insert.slot).push(row, store.first());
+            families_[insert.family]->insert(store, index, row, insert.slot);
         }
         if (!predicate.terminates.empty()) {
             ++terminating;
@@ -55,6 +53,7 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
     }
     if (chosen_.empty()) chosen_.resize(1);
     chosen_[0] = event;
+    in_batch(type).oldest = std::min(in_batch(type).oldest, row);
     for (const std::uint32_t rule : hit_rules_) {
         if (singles_[rule].is_single) {
             fire_single(singles_[rule]);
@@ -97,7 +96,7 @@ void Engine::drain() {
 // Evaluate a rule whose given events stand in `chosen_`.
 void Engine::fire(std::uint32_t number) {
     RuleCode& rule = rules_[number];
-    ++rule.evaluated;
+    ++counts_[number].evaluated;
     const std::size_t width = rule.steps.size();
     if (chosen_.size() < rule.given + width) chosen_.resize(rule.given + width);
     matches_.clear();
@@ -388,11 +387,10 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
     if (home.table == no_id) home.table = batch_->add_table(*stores_[rule.defines], rule.defines);
     Table& table = batch_->tables[home.table];
     const Chosen terminator = chosen_[0];
-    const Row first = rule.given == 2 ? chosen_[1].row : 0;
     const std::size_t start = table.rows;
-    table.rows += count;
-    Run run{number, home.table, static_cast<std::uint32_t>(count), batch_->size, start, table.lineage.size(),
-            terminator.time(), terminator.row, first, cause_, parent_};
+    if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
+    add_run(number, home.table, count, table, terminator);
+    if (rule.given == 2) table.lineage.push_back(chosen_[1].row);  // what set the deadline, once for all matches
     table.lineage.insert(table.lineage.end(), matches_.begin(), matches_.end());
 
     for (std::size_t c = 0; c < rule.outputs.size(); ++c) {
@@ -402,7 +400,11 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
         column.null.resize(start + count);
         Bits* bits = column.bits.data() + start;
         std::uint8_t* null = column.null.data() + start;
-        if (!output.plain) {
+        if (output.kind == OutputCode::Kind::Aggregate && (width == 0 || aggregates_[output.aggregate].shared)) {
+            const Value value = aggregate(output.aggregate, {chosen_.data(), rule.given + width});
+            std::fill_n(bits, count, value.bits);
+            std::fill_n(null, count, static_cast<std::uint8_t>(value.null));
+        } else if (output.kind != OutputCode::Kind::Attribute) {
             for (std::size_t m = 0; m < count; ++m) {
                 for (std::size_t s = 0; s < width; ++s) {
                     const Store& store = *stores_[rule.steps[s].type];
@@ -444,25 +446,21 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
         oldest = std::min(oldest, row);
     };
     name(rule.types[0], terminator.row);
-    if (rule.given == 2) name(rule.types[1], first);
+    if (rule.given == 2) name(rule.types[1], chosen_[1].row);
     for (std::size_t s = 0; s < width; ++s) {
         Row& known = in_batch(rule.steps[s].type).oldest;
         // The first step's rows ascend; those of the others need not.
         const std::size_t look = s == 0 ? 1 : count;
         for (std::size_t m = 0; m < look; ++m) known = std::min(known, matches_[m * width + s]);
     }
-
-    batch_->size += count;
-    rule.fired += count;
-    if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
-    batch_->runs.push_back(run);
+    counts_[number].fired += count;
 }
 
 // The same as `fire`, for a rule that is as simple as most are.
 void Engine::fire_single(const Single& single) {
-    RuleCode& rule = rules_[single.rule];
-    if (rule.paused) return;
-    ++rule.evaluated;
+    if (single.paused) return;
+    RuleCounts& counts = counts_[single.rule];
+    ++counts.evaluated;
     const Chosen& terminator = chosen_[0];
     Bits key = 0;
     if (single.has_key) {
@@ -470,35 +468,33 @@ void Engine::fire_single(const Single& single) {
         if (value.null) return;
         key = value.bits;
     }
-    Bucket* bucket = families_[single.family]->find({&key, single.has_key ? 1u : 0u});
-    if (bucket == nullptr || single.slot >= bucket->lists.size()) return;
+    Family& family = *families_[single.family];
+    Bucket* bucket = family.find({&key, single.has_key ? 1u : 0u});
+    if (bucket == nullptr) return;
     const Store& store = *stores_[single.type];
-    RowList& list = bucket->lists[single.slot];
     const Time from = terminator.time() - single.window;
     Row row;
-    if (single.last) {
-        const std::span<const Row> rows = list.rows();
-        if (rows.empty() || rows.back() < store.first()) return;
-        row = rows.back();
+    if (family.latest_only()) {
+        if (single.slot >= bucket->latest.size()) return;
+        row = bucket->latest[single.slot];
+        if (row == no_row || row < store.first()) return;
     } else {
+        if (single.slot >= bucket->lists.size()) return;
+        RowList& list = bucket->lists[single.slot];
         list.trim(store.first());
-        const std::span<const Row> rows = list.rows();
-        const auto [begin, end] = cut(rows, store, from, terminator.sequence());
+        const auto [begin, end] = cut(list.rows(), store, from, terminator.sequence());
         if (begin == end) return;
-        row = rows[begin];
+        row = list.rows()[single.last ? end - 1 : begin];
     }
     const std::size_t index = store.index(row);
     if (store.time(index) < from) return;
 
-    InBatch& home = in_batch(rule.defines);
-    if (home.table == no_id) home.table = batch_->add_table(*stores_[rule.defines], rule.defines);
+    InBatch& home = in_batch(single.defines);
+    if (home.table == no_id) home.table = batch_->add_table(*stores_[single.defines], single.defines);
     Table& table = batch_->tables[home.table];
-    if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
-    batch_->runs.push_back({single.rule, home.table, 1, batch_->size, table.rows, table.lineage.size(),
-                            terminator.time(), terminator.row, 0, cause_, parent_});
-    ++table.rows;
-    ++batch_->size;
-    ++rule.fired;
+    if (single.stored) queue_.push_back({batch_->runs.size(), 0});
+    add_run(single.rule, home.table, 1, table, terminator);
+    ++counts.fired;
     table.lineage.push_back(row);
     for (std::uint8_t c = 0; c < single.count; ++c) {
         const Single::Output output = single.outputs[c];
@@ -508,8 +504,16 @@ void Engine::fire_single(const Single& single) {
     }
     Row& oldest = in_batch(single.type).oldest;
     oldest = std::min(oldest, row);
-    Row& oldest_terminator = in_batch(rule.types[0]).oldest;
-    oldest_terminator = std::min(oldest_terminator, terminator.row);
+}
+
+// Note that a rule has made so many composites, whose rows come next in the table.
+void Engine::add_run(std::uint32_t rule, std::uint32_t number, std::size_t count, Table& table,
+                     const Chosen& terminator) {
+    batch_->runs.push_back({rule, number, static_cast<std::uint32_t>(count), batch_->size, table.rows,
+                            table.lineage.size(), terminator.time(), terminator.row});
+    if (track_order) batch_->causes.push_back({cause_, parent_});
+    table.rows += count;
+    batch_->size += count;
 }
 
 std::uint32_t Batch::add_table(const Store& store, std::uint32_t type) {

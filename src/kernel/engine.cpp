@@ -15,7 +15,7 @@ Single single_of(const RuleCode& rule, std::uint32_t number) {
     if (rule.steps.size() != 1 || rule.given != 1 || rule.finest >= 0) return single;
     const Step& step = rule.steps[0];
     const bool plain = std::all_of(rule.outputs.begin(), rule.outputs.end(),
-                                   [](const OutputCode& output) { return output.plain; });
+                                   [](const OutputCode& output) { return output.kind == OutputCode::Kind::Attribute; });
     if (!plain || step.policy == Policy::Each || step.k != 1 || !step.conditions.empty() ||
         step.list.key.size() > 1 || !rule.negations.empty() || !rule.guards.empty() || rule.types_repeat ||
         !rule.consumes.empty() || rule.outputs.size() > Single::most_outputs) {
@@ -28,6 +28,8 @@ Single single_of(const RuleCode& rule, std::uint32_t number) {
     single.has_key = !step.list.key.empty();
     if (single.has_key) single.key = step.list.key[0];
     single.type = step.type;
+    single.defines = rule.defines;
+    single.stored = rule.stored;
     single.window = step.window;
     for (const OutputCode& output : rule.outputs) single.outputs[single.count++] = {output.event, output.column};
     return single;
@@ -36,8 +38,9 @@ Single single_of(const RuleCode& rule, std::uint32_t number) {
 }  // namespace
 
 Engine::Engine() : machine_(strings_) {
-    machine_.aggregates = [this](std::uint32_t number, std::span<const Chosen> events) {
-        return aggregate(number, events);
+    machine_.owner = this;
+    machine_.aggregates = [](void* owner, std::uint32_t number, std::span<const Chosen> events) {
+        return static_cast<Engine*>(owner)->aggregate(number, events);
     };
 }
 
@@ -80,8 +83,8 @@ void Engine::refresh(std::uint32_t number) {
     only_inserts_[number] = only_inserts ? predicate.inserts[0] : Insert{no_list, 0};
 }
 
-std::uint32_t Engine::add_family(std::uint32_t type, const std::vector<int>& attributes) {
-    families_.push_back(std::make_unique<Family>(type, attributes));
+std::uint32_t Engine::add_family(std::uint32_t type, const std::vector<int>& attributes, bool latest_only) {
+    families_.push_back(std::make_unique<Family>(type, attributes, latest_only));
     return static_cast<std::uint32_t>(families_.size() - 1);
 }
 
@@ -95,6 +98,7 @@ std::uint32_t Engine::add_rule(RuleCode rule) {
     const auto number = static_cast<std::uint32_t>(rules_.size() - 1);
     if (rules_[number].finest >= 0) calendar_rules_.push_back(number);
     singles_.push_back(single_of(rules_[number], number));
+    counts_.emplace_back();
     return number;
 }
 

@@ -56,7 +56,7 @@ public:
     std::uint32_t add_type(const std::string& name, const std::vector<Type>& types);
     std::uint32_t add_predicate(std::uint32_t type, Predicate predicate);
     void remove_predicate(std::uint32_t type, std::uint32_t predicate);
-    std::uint32_t add_family(std::uint32_t type, const std::vector<int>& attributes);
+    std::uint32_t add_family(std::uint32_t type, const std::vector<int>& attributes, bool latest_only);
     std::uint32_t add_aggregate(AggregateCode aggregate);
     std::uint32_t add_rule(RuleCode rule);
     void remove_rule(std::uint32_t rule);
@@ -70,6 +70,9 @@ public:
     }
     Family& family(std::uint32_t number) { return *families_[number]; }
     RuleCode& rule(std::uint32_t number) { return rules_[number]; }
+    RuleCounts& counts(std::uint32_t number) { return counts_[number]; }
+    void set_paused(std::uint32_t rule, bool paused) { rules_[rule].paused = singles_[rule].paused = paused; }
+    void set_stored(std::uint32_t rule, bool stored) { rules_[rule].stored = singles_[rule].stored = stored; }
     Store& store(std::uint32_t type) { return *stores_[type]; }
     std::size_t types() const { return stores_.size(); }
     std::size_t rules() const { return rules_.size(); }
@@ -88,11 +91,13 @@ public:
     void seal(Batch& batch);
     std::string composite_id(Batch& batch, std::uint64_t number);
     std::uint32_t id_of(Batch& batch, std::uint32_t type, Row row);
+    Row part_of(const Batch& batch, std::uint64_t number, std::size_t place) const;
     const Run& run_of(const Batch& batch, std::uint64_t number) const;
 
     std::mutex busy;  // held by whoever works with the engine or reads one of its batches
 
     Time delay = 0;
+    bool track_order = false;  // note for each run what it follows from
     std::uint64_t late_events = 0;
     std::size_t open_deadlines() const;
     std::size_t waiting() const { return pending_.size(); }
@@ -152,6 +157,7 @@ private:
     void set_deadline(std::uint32_t rule, const Chosen& first);
     void fire(std::uint32_t rule);
     void fire_single(const Single& single);
+    void add_run(std::uint32_t rule, std::uint32_t number, std::size_t count, Table& table, const Chosen& terminator);
     void refresh(std::uint32_t predicate);
     void extend(const RuleCode& rule, std::size_t step);
     void choose(const RuleCode& rule, std::size_t step, const Store& store, Row row);
@@ -180,6 +186,7 @@ private:
     std::vector<std::unique_ptr<Family>> families_;
     std::vector<AggregateCode> aggregates_;
     std::vector<RuleCode> rules_;
+    std::vector<RuleCounts> counts_;  // for each rule
     std::vector<Single> singles_;  // for each rule, where it is as simple as that
     Machine machine_;
     Zone zone_;

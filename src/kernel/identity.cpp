@@ -162,18 +162,26 @@ std::uint32_t Engine::identify(Evidence& evidence, std::uint32_t type, std::size
     return evidence.ids[at];
 }
 
+// The row of the event that a composite has at a place of its rule.
+Row Engine::part_of(const Batch& batch, std::uint64_t number, std::size_t place) const {
+    const Run& run = run_of(batch, number);
+    const RuleCode& rule = rules_[run.rule];
+    if (place == 0) return run.terminator;
+    const Row* lineage = batch.tables[run.table].lineage.data() + run.lineage;
+    if (place < rule.given) return *lineage;
+    const std::size_t width = rule.types.size() - rule.given;
+    return lineage[rule.given - 1 + (number - run.number) * width + place - rule.given];
+}
+
 std::string Engine::composite_id(Batch& batch, std::uint64_t number) {
     const Run& run = run_of(batch, number);
     const RuleCode& rule = rules_[run.rule];
-    const std::size_t width = rule.types.size() - rule.given;
-    const Row* lineage = batch.tables[run.table].lineage.data() + run.lineage + (number - run.number) * width;
     std::string content = "C";
     put_string(content, rule.name);
     const auto count = static_cast<std::uint32_t>(rule.types.size());
     put(content, &count, 4);
     for (std::size_t i = 0; i < count; ++i) {
-        const Row row = i == 0 ? run.terminator : (i < rule.given ? run.first : lineage[i - rule.given]);
-        put_string(content, strings_.text(id_of(batch, rule.types[i], row)));
+        put_string(content, strings_.text(id_of(batch, rule.types[i], part_of(batch, number, i))));
     }
     return hexadecimal(blake2b_16(content));
 }
@@ -186,11 +194,11 @@ void Engine::seal(Batch& batch) {
         const RuleCode& rule = rules_[run.rule];
         const std::size_t width = rule.types.size() - rule.given;
         named[rule.types[0]].push_back(run.terminator);
-        if (rule.given == 2) named[rule.types[1]].push_back(run.first);
-        const std::vector<Row>& lineage = batch.tables[run.table].lineage;
+        const Row* lineage = batch.tables[run.table].lineage.data() + run.lineage;
+        if (rule.given == 2) named[rule.types[1]].push_back(*lineage++);
         for (std::size_t s = 0; s < width; ++s) {
             std::vector<Row>& rows = named[rule.types[rule.given + s]];
-            for (std::size_t m = 0; m < run.count; ++m) rows.push_back(lineage[run.lineage + m * width + s]);
+            for (std::size_t m = 0; m < run.count; ++m) rows.push_back(lineage[m * width + s]);
         }
     }
     for (const SubscriptionHit& hit : batch.hits) {

@@ -42,8 +42,12 @@ bool RowList::erase(Row row) {
     return true;
 }
 
-Family::Family(std::uint32_t type, std::vector<int> attributes)
-    : type_(type), attributes_(std::move(attributes)), table_(16, empty), scratch_(attributes_.size()) {}
+Family::Family(std::uint32_t type, std::vector<int> attributes, bool latest_only)
+    : type_(type),
+      attributes_(std::move(attributes)),
+      latest_only_(latest_only),
+      table_(16, empty),
+      scratch_(attributes_.size()) {}
 
 std::uint32_t Family::add_list() {
     ++live_lists_;
@@ -59,6 +63,7 @@ void Family::remove_list(std::uint32_t slot) {
     --live_lists_;
     for (const auto& bucket : buckets_) {
         if (slot < bucket->lists.size()) bucket->lists[slot] = RowList();
+        if (slot < bucket->latest.size()) bucket->latest[slot] = no_row;
     }
     free_lists_.push_back(slot);
 }
@@ -102,7 +107,9 @@ Bucket* Family::find_or_add(std::span<const Bits> key, const Store& store) {
 void Family::sweep(const Store& store) {
     std::erase_if(buckets_, [&](const std::unique_ptr<Bucket>& bucket) {
         for (RowList& list : bucket->lists) list.trim(store.first());
-        return std::all_of(bucket->lists.begin(), bucket->lists.end(), [](const RowList& l) { return l.empty(); });
+        return std::all_of(bucket->lists.begin(), bucket->lists.end(), [](const RowList& l) { return l.empty(); }) &&
+               std::all_of(bucket->latest.begin(), bucket->latest.end(),
+                           [&](Row row) { return row == no_row || row < store.first(); });
     });
     std::size_t capacity = 16;
     while (capacity < 2 * (buckets_.size() + 1)) capacity *= 2;
@@ -127,6 +134,7 @@ std::size_t Family::bytes() const {
     std::size_t total = table_.capacity() * sizeof(std::uint32_t);
     for (const auto& bucket : buckets_) {
         total += sizeof(Bucket) + bucket->lists.capacity() * sizeof(RowList);
+        total += bucket->latest.capacity() * sizeof(Row);
         for (const RowList& list : bucket->lists) total += list.bytes();
     }
     return total;

@@ -39,11 +39,14 @@ private:
     std::uint64_t dropped_ = 0;  // how many rows were before rows_[0]
 };
 
+constexpr Row no_row = ~Row{0};
+
 // What one value of a family's key has: a list for each state, and the running aggregates over them.
 struct Bucket {
     std::vector<Bits> key;
     std::uint64_t hash = 0;
     std::vector<RowList> lists;
+    std::vector<Row> latest;  // for each state, in a family that keeps no more than that
     std::vector<std::unique_ptr<Sliding>> sliding;
 
     RowList& list(std::uint32_t slot) {
@@ -54,9 +57,25 @@ struct Bucket {
 
 // States on one type of events whose lists are divided by the same attributes: an event finds the bucket once
 // for all of them. No attributes: one bucket holds everything.
+//
+// A state that is only ever asked for its last event, from now on, keeps only that: `latest_only`.
 class Family {
 public:
-    Family(std::uint32_t type, std::vector<int> attributes);
+    Family(std::uint32_t type, std::vector<int> attributes, bool latest_only);
+
+    bool latest_only() const { return latest_only_; }
+
+    // Put an event on the list of a state.
+    void insert(const Store& store, std::size_t index, Row row, std::uint32_t slot) {
+        Bucket* bucket = cached_bucket(store, index, row);
+        if (bucket == nullptr) return;
+        if (latest_only_) {
+            if (slot >= bucket->latest.size()) bucket->latest.resize(list_count_, no_row);
+            bucket->latest[slot] = row;
+        } else {
+            bucket->list(slot).push(row, store.first());
+        }
+    }
 
     std::uint32_t type() const { return type_; }
     const std::vector<int>& attributes() const { return attributes_; }
@@ -103,6 +122,7 @@ private:
 
     std::uint32_t type_;
     std::vector<int> attributes_;
+    bool latest_only_;
     std::vector<std::unique_ptr<Bucket>> buckets_;
     std::vector<std::uint32_t> table_;
     std::size_t sweep_at_ = 64;

@@ -276,7 +276,7 @@ Value Machine::run(const Program& program, std::span<const Chosen> events, const
             case Op::Aggregate:
                 depth_ = base + top;
                 {
-                    const Value value = aggregates(static_cast<std::uint32_t>(instruction.bits), events);
+                    const Value value = aggregates(owner, static_cast<std::uint32_t>(instruction.bits), events);
                     stack = stack_.data() + base;  // the stack may have moved
                     stack[top++] = value;
                 }

@@ -92,7 +92,7 @@ struct Chosen {
 class Machine {
 public:
     // Gives the value of an aggregate for the events of a match.
-    using Aggregates = std::function<Value(std::uint32_t aggregate, std::span<const Chosen> events)>;
+    using Aggregates = Value (*)(void* owner, std::uint32_t aggregate, std::span<const Chosen> events);
     // Gives the text in upper or in lower case.
     using Casing = std::function<std::string(std::string_view text, bool upper)>;
 
@@ -114,7 +114,8 @@ public:
     }
 
     std::uint64_t overflows = 0;
-    Aggregates aggregates;
+    Aggregates aggregates = nullptr;
+    void* owner = nullptr;
     Casing casing;
 
 private:

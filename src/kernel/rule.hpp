@@ -66,11 +66,14 @@ struct AggregateCode {
     Value known;
 };
 
-// A value of the composite event: an attribute of an event as it is, or a program.
+// A value of the composite event: an attribute of an event as it is, an aggregate, or a program.
 struct OutputCode {
-    bool plain;
+    enum class Kind : std::uint8_t { Attribute, Aggregate, Program };
+
+    Kind kind;
     std::uint8_t event;
     std::int16_t column;
+    std::uint32_t aggregate;
     Program program;
 };
 
@@ -97,8 +100,11 @@ struct RuleCode {
     std::vector<Program> timer_conditions;
     std::unordered_set<Row> consumed_first;  // of a deadline: what set it and is consumed
 
-    std::uint64_t fired = 0;
-    std::uint64_t evaluated = 0;
+};
+
+struct RuleCounts {
+    std::uint64_t evaluated = 0;  // how often its terminator came
+    std::uint64_t fired = 0;      // composite events
 };
 
 // A rule of the most frequent shape, in one piece of memory: one event is chosen by `last` or `first`, and the
@@ -114,11 +120,14 @@ struct Single {
     bool is_single = false;
     bool last = false;
     bool has_key = false;
+    bool paused = false;
+    bool stored = false;
     std::uint8_t count = 0;
     std::uint32_t rule = 0;
     std::uint32_t family = 0;
     std::uint32_t slot = 0;
     std::uint32_t type = 0;
+    std::uint32_t defines = 0;
     KeyPart key{};
     Time window = 0;
     Output outputs[most_outputs];

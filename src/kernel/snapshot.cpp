@@ -119,7 +119,7 @@ public:
         out_.put(static_cast<std::uint64_t>(rules.size()));
         for (const std::uint32_t number : rules) {
             places.emplace(number, static_cast<std::uint32_t>(places.size()));
-            write_rule(engine_.rules_[number]);
+            write_rule(engine_.rules_[number], engine_.counts_[number]);
         }
         out_.put(static_cast<std::uint64_t>(lists.size()));
         for (const ListPlace& list : lists) write_list(list);
@@ -156,10 +156,10 @@ private:
         }
     }
 
-    void write_rule(const RuleCode& rule) {
+    void write_rule(const RuleCode& rule, const RuleCounts& counts) {
         out_.put(rule.paused);
-        out_.put(rule.fired);
-        out_.put(rule.evaluated);
+        out_.put(counts.fired);
+        out_.put(counts.evaluated);
         out_.put(static_cast<std::uint64_t>(rule.consumed_first.size()));
         for (const Row row : rule.consumed_first) out_.put(row);
     }
@@ -169,6 +169,10 @@ private:
         const Row first = engine_.stores_[family.type()]->first();
         std::vector<Row> rows;
         for (const auto& bucket : family.buckets()) {
+            if (place.slot < bucket->latest.size()) {
+                const Row row = bucket->latest[place.slot];
+                if (row != no_row && row >= first) rows.push_back(row);
+            }
             if (place.slot >= bucket->lists.size()) continue;
             for (const Row row : bucket->lists[place.slot].rows()) {
                 if (row >= first) rows.push_back(row);
@@ -223,7 +227,7 @@ public:
         expect(engine_.stores_.size());
         for (const auto& store : engine_.stores_) read_store(*store);
         expect(rules.size());
-        for (const std::uint32_t number : rules) read_rule(engine_.rules_[number]);
+        for (const std::uint32_t number : rules) read_rule(number);
         expect(lists.size());
         for (const ListPlace& list : lists) read_list(list);
         read_deadlines(rules);
@@ -267,10 +271,11 @@ private:
         }
     }
 
-    void read_rule(RuleCode& rule) {
-        rule.paused = in_.get<std::uint8_t>() != 0;
-        rule.fired = in_.get<std::uint64_t>();
-        rule.evaluated = in_.get<std::uint64_t>();
+    void read_rule(std::uint32_t number) {
+        engine_.set_paused(number, in_.get<std::uint8_t>() != 0);
+        engine_.counts_[number].fired = in_.get<std::uint64_t>();
+        engine_.counts_[number].evaluated = in_.get<std::uint64_t>();
+        RuleCode& rule = engine_.rules_[number];
         const std::uint64_t count = in_.count();
         for (std::uint64_t i = 0; i < count; ++i) rule.consumed_first.insert(in_.get<Row>());
     }
@@ -282,9 +287,8 @@ private:
         for (std::uint64_t i = 0; i < count; ++i) {
             const auto row = in_.get<Row>();
             if (row < store.first() || row >= store.end()) Reader::fail();
-            Bucket* bucket = family.bucket_of(store, store.index(row));
-            if (bucket == nullptr) Reader::fail();
-            bucket->list(place.slot).push(row, store.first());
+            family.clear_cache();
+            family.insert(store, store.index(row), row, place.slot);
         }
     }
 

@@ -256,7 +256,7 @@ FILES = st.builds(
 
 @given(FILES, st.integers(1, 100))
 @example(b'type,timestamp,id,s,i,f,b\nSample,1,,"a\nSample,2,,b",,,\n', 10)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=120)
 def test_a_block_gives_the_events_of_its_lines(tmp_path: Path, data: bytes, size: int) -> None:
     """At once or one by one, in large blocks or small, the events and what is rejected are the same."""
     at_once, one_by_one = read(tmp_path, data), read(tmp_path, data, ROWS)

@@ -61,7 +61,7 @@ def test_whole_numbers_are_seconds(values: list[int]) -> None:
 
 
 @given(st.lists(ISO, max_size=3))
-@settings(max_examples=500)
+@settings(max_examples=200)
 def test_texts_are_dates_and_times(texts: list[str]) -> None:
     """What Arrow takes for one, `to_microseconds` does, too, and for the same."""
     agrees(pa.array(texts, pa.string()))

@@ -21,6 +21,7 @@ from tyrex.tesla.checked import CheckedSubscription
 from tyrex.tesla.syntax import Policy
 from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, Origin, ValueType
 
+MOST_SINGLE_OUTPUTS = 12
 AGGREGATIONS = ("Avg", "Sum", "Min", "Max", "Count", "StdDev", "Var", "First", "Last", "CountDistinct")
 _SLIDING = frozenset(("Avg", "Sum", "Min", "Max"))
 _POLICIES = {Policy.EACH: 0, Policy.FIRST: 1, Policy.LAST: 2}
@@ -78,7 +79,7 @@ class Deployment:
         self._type_numbers: dict[str, int] = {}
         self._type_names: list[str] = []
         self._predicates: dict[_Key, _Shared] = {}
-        self._families: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._families: dict[tuple[str, tuple[int, ...], bool], int] = {}
         self._lists: dict[Hashable, _List] = {}
         self._aggregates: dict[tuple[Hashable, ...], int] = {}
         self._sliding: dict[tuple[Hashable, ...], int] = {}
@@ -229,11 +230,12 @@ class Deployment:
             self.kernel.remove_predicate(self._type_numbers[key[0]], shared.number)
             del self._predicates[key]
 
-    def family(self, type_name: str, columns: tuple[int, ...]) -> int:
+    def family(self, type_name: str, columns: tuple[int, ...], latest_only: bool) -> int:
         """The family of lists on a type that are divided by these columns."""
-        key = (type_name, columns)
+        key = (type_name, columns, latest_only)
         if key not in self._families:
-            self._families[key] = self.kernel.add_family(self._type_numbers[type_name], list(columns))
+            number = self.kernel.add_family(self._type_numbers[type_name], list(columns), latest_only)
+            self._families[key] = number
         return self._families[key]
 
     def list(
@@ -242,14 +244,15 @@ class Deployment:
         conditions: Sequence[e.Expression],
         columns: tuple[int, ...],
         scope: Hashable,
+        latest_only: bool,
         assembler: Assembler,
     ) -> _List:
         """The list of the events that fulfil static conditions, divided by columns; one more user."""
-        key = (type_name, frozenset(conditions), columns, scope)
+        key = (type_name, frozenset(conditions), columns, scope, latest_only)
         found = self._lists.get(key)
         if found is None:
             predicate = self.predicate(type_name, conditions, assembler)
-            family = self.family(type_name, columns)
+            family = self.family(type_name, columns, latest_only)
             found = _List(family, self.kernel.add_list(family), predicate, key)
             self.kernel.connect(self._predicates[predicate].number, family, found.slot)
             self._lists[key] = found
@@ -307,7 +310,7 @@ class _RuleWriter:
             "timer_conditions": self._programs(rule.terminator.conditions) if rule.is_calendar_timer else [],
             "steps": [self._step(state, consumed_types) for state in plan.states[given:]],
             "negations": [self._negation(index) for index in range(len(plan.negations))],
-            "guards": self._programs(rule.guards),
+            "guards": self._programs(_without_implied(rule.guards)),
             "outputs": [self._output(output.expression) for output in plan.outputs],
             "consumes": list(rule.consuming),
         }
@@ -339,15 +342,40 @@ class _RuleWriter:
         key, rest = self._join(state.dynamic, state.index, state.type)
         conditions = [_on_candidate(condition, state.index) for condition in state.static]
         precedes = [part for c in event.conditions for part in e.conjuncts(c) if isinstance(part, e.Precedes)]
+        programs = self._programs([*rest, *precedes])
+        scope = ("rule", own) if own is not None else None
+        latest_only = own is None and not programs and self._asks_for_the_last_only(state)
         return {
             "type": self._deployment.type_number(state.type),
-            "list": self._lookup(state.type, conditions, key, ("rule", own) if own is not None else None),
+            "list": self._lookup(state.type, conditions, key, scope, latest_only),
             "anchor": event.anchor,
             "window": event.window,
             "policy": _POLICIES[event.selection.policy],
             "k": event.selection.k,
-            "conditions": self._programs([*rest, *precedes]),
+            "conditions": programs,
         }
+
+    def _asks_for_the_last_only(self, state: State) -> bool:
+        """Whether the rule is of the shape for which the kernel keeps no more than the last event of a state.
+
+        See `Single` in the kernel: one event, the last before the terminator, of another type than that.
+        """
+        plan = self._plan
+        return (
+            len(plan.states) == 2
+            and plan.trigger is None
+            and state.selection is not None
+            and state.selection.policy is Policy.LAST
+            and state.selection.k == 1
+            and state.type != plan.terminator.type
+            and not plan.negations
+            and not plan.guards
+            and not plan.consumed
+            and len(plan.outputs) <= MOST_SINGLE_OUTPUTS
+            and all(isinstance(output.expression, e.Attribute) for output in plan.outputs)
+            and sum(self._key_part(c.expression, state.index, state.type) is not None for c in state.dynamic)
+            <= 1
+        )
 
     def _negation(self, index: int) -> dict[str, object]:
         link = self._plan.negations[index]
@@ -362,8 +390,12 @@ class _RuleWriter:
     def _output(self, expression: e.Expression) -> dict[str, object]:
         if isinstance(expression, e.Attribute):
             column = self._assembler.column(self._events[expression.event], expression.name)
-            return {"plain": True, "event": expression.event, "column": column, "program": []}
-        return {"plain": False, "event": 0, "column": 0, "program": self._assembler.program(expression)}
+            return {"kind": 0, "event": expression.event, "column": column, "aggregate": 0, "program": []}
+        program = self._assembler.program(expression)
+        if isinstance(expression, e.Aggregate):
+            number = self._aggregate(expression)
+            return {"kind": 1, "event": 0, "column": 0, "aggregate": number, "program": program}
+        return {"kind": 2, "event": 0, "column": 0, "aggregate": 0, "program": program}
 
     def _join(
         self, conditions: Sequence[Condition], own: int, type_name: str
@@ -408,14 +440,10 @@ class _RuleWriter:
         conditions: Sequence[e.Expression],
         key: Mapping[int, KeyPart],
         own: Hashable,
+        latest_only: bool = False,
     ) -> dict[str, object]:
-        list_ = self._deployment.list(
-            type_name,
-            conditions,
-            tuple(key),
-            own if own is not None else ("moment", self._moment),
-            self._assembler,
-        )
+        scope = own if own is not None else ("moment", self._moment)
+        list_ = self._deployment.list(type_name, conditions, tuple(key), scope, latest_only, self._assembler)
         self._deployed.lists.append(list_)
         return {"family": list_.family, "slot": list_.slot, "key": list(key.values())}
 
@@ -464,6 +492,12 @@ def _on_candidate(expression: e.Expression, event: int) -> e.Expression:
         return node
 
     return e.rebuild(expression, change)
+
+
+def _without_implied(guards: Sequence[e.Expression]) -> list[e.Expression]:
+    """Guards without those that ask whether a value is there which another compares anyhow."""
+    compared = {side for g in guards if isinstance(g, e.Compare) for side in (g.left, g.right)}
+    return [g for g in guards if not (isinstance(g, e.Present) and g.operand in compared)]
 
 
 def _stretch(interval: e.Interval) -> dict[str, object]:
