@@ -24,7 +24,10 @@ class Figure:
     seconds: float
     """On the wall, from the first measured event to the last."""
     cpu_seconds: float | None = None
-    """Of the thread that does the work, if there is one such: where other work shares the machine, trust this."""
+    """On the processor: of our whole process, of the one thread of Esper that detects (its collector is left out).
+
+    Where other work shares the machine, this is steadier than the time on the wall.
+    """
     sum: float | None = None
     """Of `measured` over all composites, where it was asked for."""
 
@@ -61,6 +64,12 @@ class Comparison:
         """How many times the peer's rate ours is."""
         return None if self.ours is None else self.ours.rate / peer.rate
 
+    def cpu_ratio(self, peer: Figure) -> float | None:
+        """The same by the time on the processor, where both are known."""
+        if self.ours is None or not self.ours.cpu_seconds or not peer.cpu_seconds:
+            return None
+        return (peer.cpu_seconds / peer.events) / (self.ours.cpu_seconds / self.ours.events)
+
     @property
     def agree(self) -> bool:
         """Whether all engines found the same number of composite events."""
@@ -75,13 +84,14 @@ class Comparison:
             "agree": self.agree,
             "figures": [figure.record() for figure in ([self.ours] if self.ours else []) + [*self.peers]],
             "ratios": {peer.engine: self.ratio(peer) for peer in self.peers},
+            "cpu_ratios": {peer.engine: self.cpu_ratio(peer) for peer in self.peers},
             "notes": list(self.notes),
         }
 
 
 HEADER = (
     f"{'workload':<22} {'engine':<13} {'us/event':>10} {'cpu us':>9} {'events/s':>12} {'composites':>12} "
-    f"{'ratio':>8} {'target':>7}"
+    f"{'ratio':>8} {'cpu ratio':>9} {'target':>7}"
 )
 
 
@@ -91,17 +101,22 @@ def table(comparison: Comparison) -> str:
     name = comparison.workload
     for figure in ([comparison.ours] if comparison.ours else []) + [*comparison.peers]:
         ratio = None if figure is comparison.ours else comparison.ratio(figure)
+        cpu_ratio = None if figure is comparison.ours else comparison.cpu_ratio(figure)
         cpu = "" if figure.cpu_seconds is None else f"{1e6 * figure.cpu_seconds / figure.events:.2f}"
         target = "" if figure is comparison.ours else f"{comparison.target:.0f} x"
         lines.append(
             f"{name:<22} {figure.engine:<13} {figure.microseconds:>10.2f} {cpu:>9} {figure.rate:>12,.0f} "
-            f"{figure.composites:>12,} {'' if ratio is None else f'{ratio:.1f} x':>8} {target:>7}"
+            f"{figure.composites:>12,} {_times(ratio):>8} {_times(cpu_ratio):>9} {target:>7}"
         )
         name = ""
     lines += [f"{'':<22} {note}" for note in comparison.notes]
     if not comparison.agree:
         lines.append(f"{'':<22} the numbers of composite events differ")
     return "\n".join(lines)
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.1f} x"
 
 
 def write_json(comparisons: Sequence[Comparison], path: Path) -> None:

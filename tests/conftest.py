@@ -14,4 +14,9 @@ settings.register_profile(
 settings.register_profile(
     "nightly", deadline=None, max_examples=5000, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
-settings.load_profile("nightly" if os.environ.get("TYREX_NIGHTLY") else "quick")
+settings.register_profile(
+    "few", settings.get_profile("quick"), max_examples=int(os.environ.get("TYREX_EXAMPLES", 100))
+)
+settings.load_profile(
+    "few" if "TYREX_EXAMPLES" in os.environ else "nightly" if os.environ.get("TYREX_NIGHTLY") else "quick"
+)

@@ -161,7 +161,7 @@ DATA = st.builds(
 @example(b'{"type": "Temp", "timestamp": 1}null{"type": "Temp", "timestamp": 2}\n{"x":\n{}}')
 @example(b'{"type": "Temp", "timestamp": 1, "area": "\xff"}')
 @example(b"null")
-@settings(max_examples=400)
+@settings(max_examples=250)
 def test_a_block_gives_the_events_of_its_lines(data: bytes) -> None:
     """Whatever the lines are, at once or one by one, the events and what is rejected are the same."""
     at_once, one_by_one = read(data), read(data, ROWS)

@@ -12,7 +12,9 @@ from tyrex import _kernel
 from tyrex.engine.deploy import UNKNOWN, Deployment
 from tyrex.engine.detections import Composite, Detections, Names
 from tyrex.engine.encode import Encoded, Encoder, as_table, event_of, events_of
+from tyrex.engine.provenance import Provenance, why
 from tyrex.engine.snapshot import RuleRecord, Snapshot, SnapshotError
+from tyrex.engine.why_not import WhyNot, why_not
 from tyrex.engine.zones import offsets
 from tyrex.events import Event, Value, to_microseconds
 from tyrex.rules import RuleSet, parse
@@ -306,6 +308,27 @@ class Engine:
         except ValueError as error:
             raise SnapshotError(f"{error}: take an earlier snapshot") from None
         return engine
+
+    # Explanations
+
+    def why(self, event: Event | str, *, known: Iterable[Detections] = ()) -> Provenance:
+        """What a composite event, or the one of an id, was made of, as a tree.
+
+        Parts that are composite themselves are looked for in the detections of the same call, in `known`, and in
+        what is stored.
+        """
+        return why(self, event, known)
+
+    def why_not(
+        self, name: str, /, at: Moment | None = None, terminator: str | None = None, **attributes: Value
+    ) -> WhyNot:
+        """Why a rule, or the rules that define a type, made nothing at a moment; without one, the last moment seen.
+
+        Of several terminators at that time `terminator`, a filter such as `Smoke(area = "A1")`, or the values of
+        attributes say which are meant.
+        """
+        moment = None if at is None else to_microseconds(at)
+        return why_not(self, name, moment, terminator, attributes)
 
     # What it knows of itself
 

@@ -18,7 +18,6 @@ from tyrex.tesla.evaluate import evaluate, holds
 from tyrex.tesla.expressions import (
     CANDIDATE,
     Aggregate,
-    Between,
     Expression,
     Interval,
     Precedes,
@@ -148,13 +147,12 @@ class Matcher:
         self, type_name: str, interval: Interval, chosen: Sequence[Occurrence], *, ends: bool
     ) -> list[Occurrence]:
         """The events in an interval: with both ends for aggregates, without for negations."""
-        match interval:
-            case Between(earlier=earlier, later=later):
-                first, last = chosen[earlier], chosen[later]
-                start, after = first.time, first.sequence
-            case Within(anchor=anchor, window=window):
-                last = chosen[anchor]
-                start, after = last.time - window + (0 if ends else 1), -1.0
+        if isinstance(interval, Within):
+            last = chosen[interval.anchor]
+            start, after = last.time - interval.window + (0 if ends else 1), -1.0
+        else:
+            first, last = chosen[interval.earlier], chosen[interval.later]
+            start, after = first.time, first.sequence
         found = self.stored.of(type_name).between(start, after, last.sequence, ends=ends)
         return [o for o in found if o.sequence >= self.deployed.moment]
 

@@ -98,7 +98,7 @@ class Stored:
         ]
         arrived, _ = self.kernel.type_counts(number)
         since: int | None = None
-        if (rows and rows[0][0] > 0) or (not rows and arrived):
+        if (rows and rows[0][0] > 0) or (not rows and (arrived or type_name == TIMER.name)):
             # What left was older than the horizon, and not younger than what is there.
             since = (self.now or 0) - self.horizon(type_name)
             since = min(since, rows[0][2]) if rows else since
@@ -108,6 +108,14 @@ class Stored:
         """How long events of a type are kept."""
         plans = (deployed.plan for deployed in self.deployment.rules.values())
         return max((plan.horizon.get(type_name, 0) for plan in plans), default=0)
+
+    def has_begun(self, instant: int) -> bool:
+        """Whether something is stored that came until an instant: time begins with the first event."""
+        return any(
+            events.times[0] <= instant
+            for name in self.deployment.type_names
+            if (events := self.of(name)).all
+        )
 
     def has_passed(self, instant: int) -> bool:
         """Whether timers of this instant have fired, or would have."""

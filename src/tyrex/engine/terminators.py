@@ -94,13 +94,13 @@ class Consumption:
 
     by: Mapping[float, Occurrence] = field(default_factory=dict)
     """The terminators that consumed events, by the places of these."""
-    doubtful_before: float = -math.inf
-    """Events before this place may have been consumed with terminators that are no longer stored."""
+    doubtful_until: float = -math.inf
+    """Events until this place may have been consumed with terminators whose events are no longer stored."""
 
     def doubts(self, plan: RulePlan, occurrence: Occurrence) -> bool:
         """Whether an event may have been consumed without a trace."""
         types = {plan.states[index].type for index in plan.consumed}
-        return occurrence.sequence < self.doubtful_before and occurrence.event.type in types
+        return occurrence.sequence <= self.doubtful_until and occurrence.event.type in types
 
 
 def consumption(stored: Stored, deployed: Deployed, before: float) -> Consumption:
@@ -154,7 +154,7 @@ def _first_stored(stored: Stored, plan: RulePlan) -> float:
     if plan.rule.terminator.type == TIMER.name:
         return math.inf
     events = stored.of(plan.rule.terminator.type).all
-    return events[0].sequence if events else math.inf
+    return events[0].sequence - 0.5 if events else math.inf
 
 
 def is_reachable(stored: Stored, plan: RulePlan, terminator: Occurrence) -> bool:

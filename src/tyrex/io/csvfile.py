@@ -7,7 +7,6 @@ quotes may go over several lines; what is rejected then has the number of the fi
 from __future__ import annotations
 
 import csv
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from tyrex.io.columns import Columns
 from tyrex.io.jsonlines import opened
 from tyrex.io.layout import ID, Batch, Column, whole
 from tyrex.io.reader import OnRejected, Rejections
-from tyrex.io.reading import FileProgress, Reading, ahead
+from tyrex.io.reading import READ_AHEAD, FileProgress, Reading, ahead
 from tyrex.io.textvalues import column_of_texts, microseconds_of_text, timestamps_of_texts, value_of_text
 from tyrex.tesla.types import ValueType
 
@@ -50,7 +49,7 @@ class CsvBatches(FileProgress):
                 return
             columns, first = self._header(first)
             table = _Table(columns, self._reading.on_rejected, self._delimiter)
-            depth = (os.cpu_count() or 1) if self._reading.layout.in_columns else 0
+            depth = READ_AHEAD if self._reading.layout.in_columns else 0
             for block, batch in ahead(table.at_once, _chain(first, records), depth):
                 self.position = position_in(stream)
                 if batch is not None:

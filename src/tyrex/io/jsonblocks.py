@@ -7,7 +7,6 @@ some texts for events that are none. So a block counts only if it is beyond doub
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -18,7 +17,7 @@ from tyrex.io.decoder import decoder
 from tyrex.io.jsonevent import ATTRIBUTES
 from tyrex.io.jsonlines import JsonLinesReader, opened
 from tyrex.io.layout import ID, TYPE, Batch, Column, arrow_type, whole
-from tyrex.io.reading import FileProgress, Reading, ahead
+from tyrex.io.reading import READ_AHEAD, FileProgress, Reading, ahead
 from tyrex.tesla.types import TIMESTAMP
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ class JsonLinesBatches(FileProgress):
 
     def _read(self, stream: IO[bytes], name: str) -> Iterator[Batch]:
         # A file is read ahead, with all cores; a stream may be live, and what has come must not wait for more.
-        depth = 0 if self.size is None or not self._is_plain else os.cpu_count() or 1
+        depth = 0 if self.size is None or not self._is_plain else READ_AHEAD
         for block, batch in ahead(self._at_once, blocks(stream, name, size=self._block_bytes), depth):
             self.position = position_in(stream)
             if batch is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,6 +15,9 @@ from tyrex.events import Event, EventError
 from tyrex.io.form import PLAIN, Form
 from tyrex.io.layout import BATCH_ROWS, Batch, Layout
 from tyrex.io.reader import EventReader, OnRejected
+
+READ_AHEAD = min(os.cpu_count() or 1, 4)
+"""How many blocks of a file are worked on at once: more would take memory, and no engine could keep up."""
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
