@@ -385,11 +385,12 @@ void Engine::expire(const Deadline& deadline) {
     RuleCode& rule = rules_[deadline.rule];
     if (!rule.alive) return;
     if (rule.consumed_first.erase(deadline.first) > 0 || rule.paused) return;
+    const Store& firsts = *stores_[rule.types[1]];
+    if (deadline.first < firsts.first()) return;  // other clauses say that no match has an event so old
     trim(timer_type_);
     Store& timers = *stores_[timer_type_];
     const std::size_t index = append_timer(deadline.due, zone_.fields(deadline.due));
     ++next_sequence_;
-    const Store& firsts = *stores_[rule.types[1]];
     chosen_.resize(std::max<std::size_t>(chosen_.size(), 2));
     chosen_[0] = {&timers, index, timers.row(index)};
     chosen_[1] = {&firsts, firsts.index(deadline.first), deadline.first};

@@ -303,7 +303,7 @@ private:
             const RuleCode& rule = engine_.rules_[rules[place]];
             if (rule.deadline < 0) Reader::fail();
             const Store& store = *engine_.stores_[rule.types[1]];
-            if (first < store.first() || first >= store.end()) Reader::fail();
+            if (first >= store.end()) Reader::fail();
             engine_.deadlines_.push({due, sequence, rule.order, rules[place], first});
         }
     }

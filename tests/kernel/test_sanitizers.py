@@ -49,11 +49,12 @@ def test_the_kernel_does_nothing_that_the_sanitizers_object_to() -> None:
     """All fixtures on the engine, its unit tests and its comparisons with the reference."""
     kernel = _build()
     compiler = os.environ.get("CXX", "c++")
-    library = _run(compiler, "-print-file-name=libasan.so")
+    # libstdc++ as well: what the sanitizer puts in place of `throw` looks for the real one when it is loaded
+    libraries = [_run(compiler, f"-print-file-name={name}.so") for name in ("libasan", "libstdc++")]
     _run(
         *(sys.executable, "-m", "pytest", "-q", "-p", "tests.kernel.sanitized", "-n", "0", "-x"),
         *("-s", *WHAT),
-        LD_PRELOAD=library,
+        LD_PRELOAD=" ".join(libraries),
         ASAN_OPTIONS="detect_leaks=0",  # Python itself keeps memory to its end
         UBSAN_OPTIONS="print_stacktrace=1",
         TYREX_KERNEL=str(kernel),

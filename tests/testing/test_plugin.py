@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tyrex.testing.runtimes import RUNTIMES
+
 PAGE = """\
 # Copies
 
@@ -37,6 +39,9 @@ TSL013
 QUIET = ["-p", "no:cacheprovider", "-o", "asyncio_default_fixture_loop_scope=function"]
 
 
+ON_REFERENCE = ("--tyrex-on", "reference")
+
+
 def run(pytester: pytest.Pytester, page: str, *arguments: str) -> pytest.RunResult:
     (pytester.path / "rules").mkdir()
     (pytester.path / "rules" / "copies.tesla.md").write_text(page, "utf-8")
@@ -45,7 +50,7 @@ def run(pytester: pytest.Pytester, page: str, *arguments: str) -> pytest.RunResu
 
 def test_cases_that_hold_pass(pytester: pytest.Pytester) -> None:
     """Each has its heading and its runtime as a name; there is nothing to set up."""
-    result = run(pytester, PAGE.format(expected=2), "-v")
+    result = run(pytester, PAGE.format(expected=2), "-v", *ON_REFERENCE)
     result.assert_outcomes(passed=2)
     result.stdout.fnmatch_lines(
         [
@@ -57,7 +62,7 @@ def test_cases_that_hold_pass(pytester: pytest.Pytester) -> None:
 
 def test_a_case_that_does_not_hold_fails_with_the_difference(pytester: pytest.Pytester) -> None:
     """The place in the page, what was expected and what was found; no traceback."""
-    result = run(pytester, PAGE.format(expected=3))
+    result = run(pytester, PAGE.format(expected=3), *ON_REFERENCE)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -75,7 +80,7 @@ def test_a_case_that_does_not_hold_fails_with_the_difference(pytester: pytest.Py
 
 def test_rules_that_are_wrong_fail_with_their_diagnostics(pytester: pytest.Pytester) -> None:
     """The place is one of the page, so that an editor can go there."""
-    result = run(pytester, PAGE.format(expected=2).replace("A(v > 1)", "A(x > 1)"))
+    result = run(pytester, PAGE.format(expected=2).replace("A(v > 1)", "A(x > 1)"), *ON_REFERENCE)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         ["*copies.tesla.md:8: error[[]TSL013[]]: `A` has no attribute `x`", " --> copies.tesla.md:5:25"]
@@ -85,7 +90,7 @@ def test_rules_that_are_wrong_fail_with_their_diagnostics(pytester: pytest.Pytes
 
 def test_events_that_are_wrong_fail_with_what_was_expected(pytester: pytest.Pytester) -> None:
     """A mistake in the history is no empty history."""
-    result = run(pytester, PAGE.format(expected=2).replace("A@2(2)", "A@2(w=2)"))
+    result = run(pytester, PAGE.format(expected=2).replace("A@2(2)", "A@2(w=2)"), *ON_REFERENCE)
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         ["*copies.tesla.md:8: line 1: expected an attribute of A(v: int), found `w=2)`"]
@@ -116,21 +121,24 @@ def test_a_malformed_page_is_an_error_with_its_line(
 
 def test_a_runtime_can_be_chosen(pytester: pytest.Pytester) -> None:
     """Cases about diagnostics need none and run anyway; naming it twice is naming it once."""
-    run(
-        pytester, PAGE.format(expected=2), "--tyrex-on", "reference", "--tyrex-on", "reference"
-    ).assert_outcomes(passed=2)
+    run(pytester, PAGE.format(expected=2), *ON_REFERENCE, *ON_REFERENCE).assert_outcomes(passed=2)
+
+
+def test_a_case_runs_on_every_runtime_unless_one_is_chosen(pytester: pytest.Pytester) -> None:
+    """One rule text, one meaning: it is to hold wherever it runs."""
+    run(pytester, PAGE.format(expected=2)).assert_outcomes(passed=len(RUNTIMES) + 1)
 
 
 def test_an_unknown_runtime_is_a_usage_error(pytester: pytest.Pytester) -> None:
     """It names those that are there, and nothing runs."""
     result = run(pytester, PAGE.format(expected=2), "--tyrex-on", "moon")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--tyrex-on: no runtime `moon`; there is reference"])
+    result.stderr.fnmatch_lines(["*--tyrex-on: no runtime `moon`; there is reference, process"])
 
 
 def test_a_case_can_be_selected_by_its_name(pytester: pytest.Pytester) -> None:
     """As any test can."""
-    run(pytester, PAGE.format(expected=3), "-k", "misspelt").assert_outcomes(passed=1, deselected=1)
+    run(pytester, PAGE.format(expected=3), "-k", "misspelt").assert_outcomes(passed=1, deselected=2)
 
 
 def test_other_pages_are_not_collected(pytester: pytest.Pytester) -> None:

@@ -112,9 +112,7 @@ class Stored:
     def has_begun(self, instant: int) -> bool:
         """Whether something is stored that came until an instant: time begins with the first event."""
         return any(
-            events.times[0] <= instant
-            for name in self.deployment.type_names
-            if (events := self.of(name)).all
+            events.times[0] <= instant for name in self.deployment.type_names if (events := self.of(name)).all
         )
 
     def has_passed(self, instant: int) -> bool:
