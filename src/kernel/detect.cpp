@@ -54,13 +54,18 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
     if (chosen_.empty()) chosen_.resize(1);
     chosen_[0] = event;
     in_batch(type).oldest = std::min(in_batch(type).oldest, row);
-    for (const std::uint32_t rule : hit_rules_) {
-        if (singles_[rule].is_single) {
-            fire_single(singles_[rule]);
+    for (std::size_t i = 0; i < hit_rules_.size();) {
+        const std::uint32_t rule = hit_rules_[i];
+        const std::uint32_t shape = members_[rule].shape;
+        std::size_t end = i + 1;
+        if (shape != no_shape) {
+            while (end < hit_rules_.size() && members_[hit_rules_[end]].shape == shape) ++end;
+            fire_alike({hit_rules_.data() + i, end - i});
         } else if (!rules_[rule].paused) {
             chosen_[0] = event;
             fire(rule);
         }
+        i = end;
     }
 }
 
@@ -456,54 +461,67 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
     counts_[number].fired += count;
 }
 
-// The same as `fire`, for a rule that is as simple as most are.
-void Engine::fire_single(const Single& single) {
-    if (single.paused) return;
-    RuleCounts& counts = counts_[single.rule];
-    ++counts.evaluated;
+// The same as `fire`, for simple rules of one shape.
+void Engine::fire_alike(std::span<const std::uint32_t> rules) {
+    const Shape& shape = shapes_[members_[rules[0]].shape];
     const Chosen& terminator = chosen_[0];
-    Bits key = 0;
-    if (single.has_key) {
-        const Value value = as_key(terminator.value(single.key.column), single.key.from, single.key.to);
-        if (value.null) return;
-        key = value.bits;
-    }
-    Family& family = *families_[single.family];
-    Bucket* bucket = family.find({&key, single.has_key ? 1u : 0u});
-    if (bucket == nullptr) return;
-    const Store& store = *stores_[single.type];
-    const Time from = terminator.time() - single.window;
-    Row row;
-    if (family.latest_only()) {
-        if (single.slot >= bucket->latest.size()) return;
-        row = bucket->latest[single.slot];
-        if (row == no_row || row < store.first()) return;
-    } else {
-        if (single.slot >= bucket->lists.size()) return;
-        RowList& list = bucket->lists[single.slot];
-        list.trim(store.first());
-        const auto [begin, end] = cut(list.rows(), store, from, terminator.sequence());
-        if (begin == end) return;
-        row = list.rows()[single.last ? end - 1 : begin];
-    }
-    const std::size_t index = store.index(row);
-    if (store.time(index) < from) return;
+    const Store& store = *stores_[shape.type];
+    Family& family = *families_[shape.family];
+    Bucket* bucket = nullptr;
+    const Value key = shape.key ? as_key(terminator.value(shape.key->column), shape.key->from, shape.key->to) : Value{};
+    if (!shape.key || !key.null) bucket = family.find({&key.bits, shape.key ? 1u : 0u});
 
-    InBatch& home = in_batch(single.defines);
-    if (home.table == no_id) home.table = batch_->add_table(*stores_[single.defines], single.defines);
+    InBatch& home = in_batch(shape.defines);
+    if (home.table == no_id) home.table = batch_->add_table(*stores_[shape.defines], shape.defines);
     Table& table = batch_->tables[home.table];
-    if (single.stored) queue_.push_back({batch_->runs.size(), 0});
-    add_run(single.rule, home.table, 1, table, terminator);
-    ++counts.fired;
-    table.lineage.push_back(row);
-    for (std::uint8_t c = 0; c < single.count; ++c) {
-        const Single::Output output = single.outputs[c];
-        const Value value = output.event == 0 ? terminator.value(output.column) : store.value(index, output.column);
-        table.columns[c].bits.push_back(value.bits);
-        table.columns[c].null.push_back(value.null);
+    const std::size_t start = table.rows;
+    const std::size_t lineage = table.lineage.size();
+    Row oldest = no_row;
+    for (const std::uint32_t number : rules) {
+        const Member& member = members_[number];
+        if (member.paused) continue;
+        ++counts_[number].evaluated;
+        if (bucket == nullptr) continue;
+        const Time from = terminator.time() - member.window;
+        Row row;
+        if (family.latest_only()) {
+            row = member.slot < bucket->latest.size() ? bucket->latest[member.slot] : no_row;
+            if (row == no_row || row < store.first() || store.time(store.index(row)) < from) continue;
+        } else {
+            if (member.slot >= bucket->lists.size()) continue;
+            RowList& list = bucket->lists[member.slot];
+            list.trim(store.first());
+            const auto [begin, end] = cut(list.rows(), store, from, terminator.sequence());
+            if (begin == end) continue;
+            row = list.rows()[shape.last ? end - 1 : begin];
+        }
+        if (member.stored) queue_.push_back({batch_->runs.size(), 0});
+        add_run(number, home.table, 1, table, terminator);
+        ++counts_[number].fired;
+        table.lineage.push_back(row);
+        oldest = std::min(oldest, row);
     }
-    Row& oldest = in_batch(single.type).oldest;
-    oldest = std::min(oldest, row);
+    const std::size_t count = table.rows - start;
+    if (count == 0) return;
+    Row& known = in_batch(shape.type).oldest;
+    known = std::min(known, oldest);
+    for (std::size_t c = 0; c < shape.outputs.size(); ++c) {
+        const auto [event, number] = shape.outputs[c];
+        Column& column = table.columns[c];
+        if (event == 0) {
+            const Value value = terminator.value(number);
+            column.bits.resize(start + count, value.bits);
+            column.null.resize(start + count, value.null);
+            continue;
+        }
+        column.bits.resize(start + count);
+        column.null.resize(start + count);
+        for (std::size_t m = 0; m < count; ++m) {
+            const Value value = store.value(store.index(table.lineage[lineage + m]), number);
+            column.bits[start + m] = value.bits;
+            column.null[start + m] = value.null;
+        }
+    }
 }
 
 // Note that a rule has made so many composites, whose rows come next in the table.

@@ -8,31 +8,24 @@ namespace {
 
 constexpr std::uint64_t trim_every = 4096;
 
-// What is left of a rule that chooses one event, by `last` or `first`, without any further condition.
-Single single_of(const RuleCode& rule, std::uint32_t number) {
-    Single single;
-    single.rule = number;
-    if (rule.steps.size() != 1 || rule.given != 1 || rule.finest >= 0) return single;
+// Whether a rule chooses one event, by `last` or `first`, without any further condition; and then its shape.
+bool is_simple(const RuleCode& rule, Shape& shape) {
+    if (rule.steps.size() != 1 || rule.given != 1 || rule.finest >= 0) return false;
     const Step& step = rule.steps[0];
     const bool plain = std::all_of(rule.outputs.begin(), rule.outputs.end(),
                                    [](const OutputCode& output) { return output.kind == OutputCode::Kind::Attribute; });
     if (!plain || step.policy == Policy::Each || step.k != 1 || !step.conditions.empty() ||
         step.list.key.size() > 1 || !rule.negations.empty() || !rule.guards.empty() || rule.types_repeat ||
-        !rule.consumes.empty() || rule.outputs.size() > Single::most_outputs) {
-        return single;
+        !rule.consumes.empty()) {
+        return false;
     }
-    single.is_single = true;
-    single.last = step.policy == Policy::Last;
-    single.family = step.list.family;
-    single.slot = step.list.slot;
-    single.has_key = !step.list.key.empty();
-    if (single.has_key) single.key = step.list.key[0];
-    single.type = step.type;
-    single.defines = rule.defines;
-    single.stored = rule.stored;
-    single.window = step.window;
-    for (const OutputCode& output : rule.outputs) single.outputs[single.count++] = {output.event, output.column};
-    return single;
+    shape.last = step.policy == Policy::Last;
+    shape.family = step.list.family;
+    if (!step.list.key.empty()) shape.key = step.list.key[0];
+    shape.type = step.type;
+    shape.defines = rule.defines;
+    for (const OutputCode& output : rule.outputs) shape.outputs.push_back({output.event, output.column});
+    return true;
 }
 
 }  // namespace
@@ -97,8 +90,16 @@ std::uint32_t Engine::add_rule(RuleCode rule) {
     rules_.push_back(std::move(rule));
     const auto number = static_cast<std::uint32_t>(rules_.size() - 1);
     if (rules_[number].finest >= 0) calendar_rules_.push_back(number);
-    singles_.push_back(single_of(rules_[number], number));
     counts_.emplace_back();
+    members_.emplace_back();
+    Shape shape;
+    if (is_simple(rules_[number], shape)) {
+        const auto found = std::find(shapes_.begin(), shapes_.end(), shape);
+        const Step& step = rules_[number].steps[0];
+        members_[number] = {static_cast<std::uint32_t>(found - shapes_.begin()), step.list.slot, step.window,
+                            rules_[number].paused, rules_[number].stored};
+        if (found == shapes_.end()) shapes_.push_back(shape);
+    }
     return number;
 }
 
@@ -112,7 +113,7 @@ void Engine::remove_rule(std::uint32_t rule) {
     removed.types = rules_[rule].types;
     removed.alive = false;
     rules_[rule] = std::move(removed);
-    singles_[rule].is_single = false;
+    members_[rule].shape = no_shape;
     std::erase(calendar_rules_, rule);
 }
 
@@ -148,6 +149,7 @@ void Engine::begin() {
     strings_.enter_epoch(epoch_);
     batch_ = std::make_shared<Batch>(memory_);
     batch_->epoch = epoch_;
+    in_batch_types_.clear();
     cause_ = 0;
 }
 
@@ -275,10 +277,11 @@ void Engine::trim(std::uint32_t type) {
     const Time before = now_ - store.horizon;
     const std::size_t index = store.index(store.first());
     if (store.time(index) >= before) return;
-    if (in_batch(type).oldest != ~Row{0}) {
+    const Row oldest = in_batch(type).oldest;
+    if (oldest != no_row) {
         Row until = store.first();
         while (until < store.end() && store.time(store.index(until)) < before) ++until;
-        keep(type, until);
+        keep(*batch_, type, oldest, until);
     }
     store.forget_before(before, strings_);
 }

@@ -71,8 +71,8 @@ public:
     Family& family(std::uint32_t number) { return *families_[number]; }
     RuleCode& rule(std::uint32_t number) { return rules_[number]; }
     RuleCounts& counts(std::uint32_t number) { return counts_[number]; }
-    void set_paused(std::uint32_t rule, bool paused) { rules_[rule].paused = singles_[rule].paused = paused; }
-    void set_stored(std::uint32_t rule, bool stored) { rules_[rule].stored = singles_[rule].stored = stored; }
+    void set_paused(std::uint32_t rule, bool paused) { rules_[rule].paused = members_[rule].paused = paused; }
+    void set_stored(std::uint32_t rule, bool stored) { rules_[rule].stored = members_[rule].stored = stored; }
     Store& store(std::uint32_t type) { return *stores_[type]; }
     std::size_t types() const { return stores_.size(); }
     std::size_t rules() const { return rules_.size(); }
@@ -156,7 +156,7 @@ private:
     void drain();
     void set_deadline(std::uint32_t rule, const Chosen& first);
     void fire(std::uint32_t rule);
-    void fire_single(const Single& single);
+    void fire_alike(std::span<const std::uint32_t> rules);
     void add_run(std::uint32_t rule, std::uint32_t number, std::size_t count, Table& table, const Chosen& terminator);
     void refresh(std::uint32_t predicate);
     void extend(const RuleCode& rule, std::size_t step);
@@ -175,7 +175,7 @@ private:
     // Identity
     std::uint32_t identify(std::uint32_t type, std::size_t index);
     std::uint32_t identify(Evidence& evidence, std::uint32_t type, std::size_t at);
-    void keep(std::uint32_t type, Row until);
+    void keep(Batch& batch, std::uint32_t type, Row oldest, Row until);
 
     Strings strings_;
     std::vector<std::unique_ptr<Store>> stores_;
@@ -187,7 +187,8 @@ private:
     std::vector<AggregateCode> aggregates_;
     std::vector<RuleCode> rules_;
     std::vector<RuleCounts> counts_;  // for each rule
-    std::vector<Single> singles_;  // for each rule, where it is as simple as that
+    std::vector<Shape> shapes_;    // of simple rules
+    std::vector<Member> members_;  // for each rule
     Machine machine_;
     Zone zone_;
     std::uint32_t timer_type_ = 0;
@@ -212,17 +213,21 @@ private:
     struct InBatch {
         std::uint64_t epoch = 0;
         std::uint32_t table = no_id;
-        Row oldest = ~Row{0};
+        Row oldest = no_row;
     };
     InBatch& in_batch(std::uint32_t type) {
         InBatch& found = in_batch_[type];
-        if (found.epoch != epoch_) found = {epoch_, no_id, ~Row{0}};
+        if (found.epoch != epoch_) {
+            found = {epoch_, no_id, no_row};
+            in_batch_types_.push_back(type);
+        }
         return found;
     }
 
     std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
     std::shared_ptr<Batch> batch_;
     std::vector<InBatch> in_batch_;
+    std::vector<std::uint32_t> in_batch_types_;  // those that occur
     std::vector<std::weak_ptr<Batch>> given_out_;
 
     // For the rule that is being evaluated

@@ -75,18 +75,38 @@ std::string content_id(const std::string& type, Time time, const std::vector<Col
     return hexadecimal(blake2b_16(content));
 }
 
-void copy_row(Evidence& to, const Store& from, std::size_t index) {
+// Copy the rows from `begin` on, up to `end`, that are younger than those that are there.
+void copy_rows(Evidence& to, const Store& from, Row begin, Row end) {
+    if (!to.rows.empty()) begin = std::max(begin, to.rows.back() + 1);
+    if (begin >= end) return;
     if (to.columns.empty()) {
         for (const Column& column : from.columns()) to.columns.push_back({column.type, {}, {}});
     }
-    to.rows.push_back(from.row(index));
-    to.times.push_back(from.time(index));
-    to.ids.push_back(from.id(index));
-    to.origins.push_back(from.origin(index));
-    for (std::size_t c = 0; c < to.columns.size(); ++c) {
-        to.columns[c].bits.push_back(from.columns()[c].bits[index]);
-        to.columns[c].null.push_back(from.columns()[c].null[index]);
+    for (Row row = begin; row < end; ++row) {
+        const std::size_t index = from.index(row);
+        to.rows.push_back(row);
+        to.times.push_back(from.time(index));
+        to.ids.push_back(from.id(index));
+        to.origins.push_back(from.origin(index));
     }
+    const auto first = static_cast<std::ptrdiff_t>(from.index(begin));
+    const auto last = static_cast<std::ptrdiff_t>(from.index(end));
+    for (std::size_t c = 0; c < to.columns.size(); ++c) {
+        const Column& source = from.columns()[c];
+        Column& copy = to.columns[c];
+        copy.bits.insert(copy.bits.end(), source.bits.begin() + first, source.bits.begin() + last);
+        copy.null.insert(copy.null.end(), source.null.begin() + first, source.null.begin() + last);
+    }
+}
+
+// The first row of the instant that a row belongs to.
+Row start_of_instant(const Store& store, Row row) {
+    row = std::max(row, store.first());
+    while (row > store.first() && row < store.end() &&
+           store.time(store.index(row - 1)) == store.time(store.index(row))) {
+        --row;
+    }
+    return row;
 }
 
 }  // namespace
@@ -112,19 +132,12 @@ std::uint32_t Engine::identify(std::uint32_t type, std::size_t index) {
     return text;
 }
 
-// Copy rows that are about to leave, if a composite of this batch may name them.
+// Copy the rows before `until` that composites of a batch may name.
 //
 // Their ids are left for later: so all rows of an instant are copied, among which equal ones are counted.
-void Engine::keep(std::uint32_t type, Row until) {
+void Engine::keep(Batch& batch, std::uint32_t type, Row oldest, Row until) {
     const Store& store = *stores_[type];
-    Evidence& evidence = batch_->evidence[type];
-    Row row = std::max(store.first(), in_batch(type).oldest);
-    while (row > store.first() && row < store.end() &&
-           store.time(store.index(row - 1)) == store.time(store.index(row))) {
-        --row;
-    }
-    if (!evidence.rows.empty()) row = std::max(row, evidence.rows.back() + 1);
-    for (; row < until; ++row) copy_row(evidence, store, store.index(row));
+    copy_rows(batch.evidence[type], store, start_of_instant(store, oldest), until);
 }
 
 const Run& Engine::run_of(const Batch& batch, std::uint64_t number) const {
@@ -189,6 +202,17 @@ std::string Engine::composite_id(Batch& batch, std::uint64_t number) {
 void Engine::seal(Batch& batch) {
     if (batch.sealed) return;
     batch.sealed = true;
+    // Where composites are many, it is cheapest to copy all that they can name; else only what they do name.
+    std::uint64_t all = 0;
+    for (const std::uint32_t type : in_batch_types_) {
+        if (in_batch_[type].oldest < stores_[type]->end()) all += stores_[type]->end() - in_batch_[type].oldest;
+    }
+    if (all <= 2 * batch.size + 64) {
+        for (const std::uint32_t type : in_batch_types_) {
+            if (in_batch_[type].oldest != no_row) keep(batch, type, in_batch_[type].oldest, stores_[type]->end());
+        }
+        return;
+    }
     std::map<std::uint32_t, std::vector<Row>> named;
     for (const Run& run : batch.runs) {
         const RuleCode& rule = rules_[run.rule];
@@ -211,9 +235,8 @@ void Engine::seal(Batch& batch) {
         const Row kept = evidence.rows.empty() ? 0 : evidence.rows.back() + 1;
         for (const Row row : rows) {
             if (row < kept) continue;
-            const std::size_t index = stores_[type]->index(row);
-            identify(type, index);
-            copy_row(evidence, *stores_[type], index);
+            identify(type, stores_[type]->index(row));
+            copy_rows(evidence, *stores_[type], row, row + 1);
         }
     }
 }

@@ -39,8 +39,6 @@ private:
     std::uint64_t dropped_ = 0;  // how many rows were before rows_[0]
 };
 
-constexpr Row no_row = ~Row{0};
-
 // What one value of a family's key has: a list for each state, and the running aggregates over them.
 struct Bucket {
     std::vector<Bits> key;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -18,6 +19,8 @@ struct KeyPart {
     std::int16_t column;
     Type from;
     Type to;  // of the list's attribute
+
+    bool operator==(const KeyPart&) const = default;
 };
 
 // A list as a rule looks it up: in the bucket that its other events decide.
@@ -107,30 +110,36 @@ struct RuleCounts {
     std::uint64_t fired = 0;      // composite events
 };
 
-// A rule of the most frequent shape, in one piece of memory: one event is chosen by `last` or `first`, and the
-// composite takes over attributes.
-struct Single {
-    static constexpr std::size_t most_outputs = 12;
-
+// What simple rules have in common: one event is chosen by `last` or `first`, and the composite takes over
+// attributes. Rules that differ only in state and window, as those made from a template do, have the same shape,
+// and are evaluated together.
+struct Shape {
     struct Output {
         std::uint8_t event;
         std::int16_t column;
+
+        bool operator==(const Output&) const = default;
     };
 
-    bool is_single = false;
     bool last = false;
-    bool has_key = false;
-    bool paused = false;
-    bool stored = false;
-    std::uint8_t count = 0;
-    std::uint32_t rule = 0;
     std::uint32_t family = 0;
-    std::uint32_t slot = 0;
     std::uint32_t type = 0;
     std::uint32_t defines = 0;
-    KeyPart key{};
+    std::optional<KeyPart> key;
+    std::vector<Output> outputs;
+
+    bool operator==(const Shape&) const = default;
+};
+
+constexpr std::uint32_t no_shape = 0xffffffff;
+
+// Where a simple rule differs from others of its shape.
+struct Member {
+    std::uint32_t shape = no_shape;
+    std::uint32_t slot = 0;
     Time window = 0;
-    Output outputs[most_outputs];
+    bool paused = false;
+    bool stored = false;
 };
 
 }  // namespace tyrex

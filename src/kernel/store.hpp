@@ -15,6 +15,7 @@ using Sequence = std::uint64_t;  // the place of an event in the total order
 using Row = std::uint64_t;       // the number of an event among those of its type, from 0, never reused
 
 constexpr std::uint32_t no_id = 0xffffffff;
+constexpr Row no_row = ~Row{0};
 
 // Where an event comes from, which is where its id comes from.
 enum class Origin : std::uint8_t { Content, Source, Rule };
