@@ -136,7 +136,7 @@ def report(result: Result) -> Report:
             Verdict("99th percentile of send", whole.quantile(0.99), P99_TARGET, "us"),
         ),
         (
-            f"{result.composites:,} composite events; a Smoke makes about a hundred. `read` also makes their attributes.",
+            f"{result.composites:,} composite events; a Smoke makes about a hundred.",
             f"The clock itself takes {result.clock} ns of each time.",
         ),
         {

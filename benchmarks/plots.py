@@ -49,8 +49,8 @@ def draw_all(draw: Callable[[Any], Mapping[str, Any]], folder: Path) -> list[str
         return []
     names = []
     for name, figure in draw(plt).items():
-        for format in ("svg", "png"):
-            figure.savefig(folder / f"{name}.{format}", dpi=130)
+        for ending in ("svg", "png"):
+            figure.savefig(folder / f"{name}.{ending}", dpi=130)
         plt.close(figure)
         names.append(name)
     return names
