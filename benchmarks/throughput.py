@@ -123,7 +123,7 @@ def report(rows: list[Row]) -> Report:
             for row in rows
             if row.batch == BATCH
         ),
-        (f"Each row is the quickest of {ROUNDS} rounds, by the time on the processor.",),
+        ("Each row is the quickest of some rounds, by the time on the processor.",),
         [asdict(row) | {"composites_per_second": round(row.rate)} for row in rows],
     )
 

@@ -8,7 +8,7 @@ itself. A rule that consumes events has its own lists, too: consuming is taking 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -295,14 +295,13 @@ class _RuleWriter:
         has_deadline = rule.deadline is not None
         given = 2 if has_deadline else 1
         consumed_types = {self._events[index] for index in rule.consuming}
-        chosen = [type_ for type_ in self._events if type_ != TIMER.name]
         spec = {
             "name": plan.name,
             "order": self._deployed.order,
             "defines": deployment.type_number(plan.defines.name),
             "given": given,
             "types": [deployment.type_number(name) for name in self._events],
-            "types_repeat": len(set(chosen)) < len(chosen),
+            "types_repeat": _may_repeat(plan.states),
             "stored": False,
             "deadline": rule.deadline if rule.deadline is not None else -1,
             "finest": _COARSENESS[plan.trigger.finest] if isinstance(plan.trigger, CalendarTimer) else -1,
@@ -498,6 +497,22 @@ def _without_implied(guards: Sequence[e.Expression]) -> list[e.Expression]:
     """Guards without those that ask whether a value is there which another compares anyhow."""
     compared = {side for g in guards if isinstance(g, e.Compare) for side in (g.left, g.right)}
     return [g for g in guards if not (isinstance(g, e.Present) and g.operand in compared)]
+
+
+def _may_repeat(states: Sequence[State]) -> bool:
+    """Whether one event could be chosen twice; not on one path of anchors, where each is older than the next."""
+
+    def later(index: int) -> Iterator[int]:
+        anchor = states[index].anchor
+        while anchor is not None:
+            yield anchor
+            anchor = states[anchor].anchor
+
+    return any(
+        one.type == other.type != TIMER.name and one.index not in later(other.index)
+        for other in states
+        for one in states[: other.index]
+    )
 
 
 def _stretch(interval: e.Interval) -> dict[str, object]:
