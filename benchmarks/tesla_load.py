@@ -184,12 +184,12 @@ def draw(plt: Any, result: Run, counted: Count) -> dict[str, Any]:
         (middle, (PAPER_RATE, result.rate), "Sustained rate", RATE_TARGET, "events/s"),
         (right, (PAPER_MEGABYTES, result.greatest_megabytes), "Memory", MEMORY_TARGET, "megabytes"),
     ):
-        bars = axes.bar(("paper\n(Core2, 2010)", "Tyrex"), values, color=(plots.PAPER, plots.OURS), width=0.6)
+        bars = axes.bar(("paper\n(Core2, 2010)", "Tyrex"), values, color=(plots.PAPER, plots.OURS), width=0.5)
         axes.bar_label(bars, [f"{'< ' if value == PAPER_MEGABYTES else ''}{value:,.0f}" for value in values])
         axes.axhline(target, **plots.TARGET)
-        axes.text(-0.4, target, f"target {target:,.0f}", color=plots.TARGET["color"], va="bottom")
+        axes.text(0.5, target, f"target\n{target:,.0f}", color=plots.TARGET["color"], ha="center")
         axes.set(title=title, ylabel=unit)
-        axes.margins(y=0.12)
+        axes.margins(x=0.1, y=0.12)
     middle.set_yscale("log")
     plots.thousands(middle.yaxis)
     return {"tesla_load": figure}
