@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tyrex.spark.java import Java, find_java, launch_home
 
 if TYPE_CHECKING:
+    from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
 LOGGING = Path(__file__).with_name("log4j2.properties")
@@ -61,15 +62,18 @@ def session(
     jars: Sequence[str | Path] = (),
     config: Mapping[str, str] | None = None,
     java: Java | None = None,
+    log: Path | None = None,
 ) -> SparkSession:
     """Start Spark: on all cores of this machine, quiet, and ready for streams with state.
 
     `master` is Spark's: `local[4]`, `spark://host:7077` and so on. `packages` are coordinates of a Maven
     repository such as `kafka_package()`, and `jars` files; Spark loads both. `config` has the last word over
-    every setting. `java` is found if it is not given. Spark reads its own settings as ever, so that
+    every setting. `java` is found if it is not given. What Spark and its Python workers print goes to the file
+    `log`, or else to standard error. Spark reads its own settings as ever, so that
     `spark-defaults.conf` or `SPARK_CONF_DIR` can name other repositories.
     """
     try:
+        from pyspark import SparkConf
         from pyspark.core.context import SparkContext
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -87,12 +91,11 @@ def session(
     master = master or f"local[{_cores()}]"
     folder = Path(tempfile.mkdtemp(prefix="tyrex-spark-"))
     atexit.register(_clean_up, folder)
-    builder = SparkSession.builder.master(master).appName(name)
-    settings = _settings(master, folder, packages, jars, config or {})
-    for key, value in settings.items():
-        builder = builder.config(key, value)
+    conf = SparkConf(loadDefaults=False).setMaster(master).setAppName(name)
+    conf.setAll(list(_settings(master, folder, packages, jars, config or {}).items()))
     with _environment(_variables(master, java or find_java())):
-        return builder.getOrCreate()
+        _start_jvm(conf, log)
+        return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
 def close(spark: SparkSession) -> None:
@@ -158,6 +161,28 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _start_jvm(conf: SparkConf, log: Path | None) -> None:
+    from pyspark.core.context import SparkContext
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    try:
+        if log is None:
+            gateway = launch_gateway(conf)  # type: ignore[no-untyped-call]
+        else:
+            with log.open("ab") as file:
+                streams = {"stdout": file, "stderr": file}
+                gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
+    except PySparkRuntimeError as error:
+        said = "Standard error says why." if log is None else f"The end of {log}:\n{_tail(log)}"
+        raise SessionError(f"Spark did not start: its Java process ended early. {said}") from error
+    SparkContext._ensure_initialized(gateway=gateway)
+
+
+def _tail(log: Path, lines: int = 20) -> str:
+    return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])
 
 
 def _end_jvm() -> None:
