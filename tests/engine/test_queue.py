@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -129,7 +130,12 @@ def test_subscriptions_call_back_in_order() -> None:
 def test_arrow_tables_and_dicts_are_sent_as_to_the_engine() -> None:
     """A table that is larger than the queue goes through it in pieces."""
     found: list[Event] = []
-    columns = {"type": ["A"] * 10, "timestamp": list(range(10)), "who": [0] * 10, "n": list(range(10))}
+    columns: dict[str, list[Any]] = {
+        "type": ["A"] * 10,
+        "timestamp": list(range(10)),
+        "who": [0] * 10,
+        "n": list(range(10)),
+    }
     with QueuedEngine(Engine(RULES), capacity=3, on_detections=found.extend) as queued:
         assert queued.send_batch(pa.table(columns)) == 10
         assert queued.send_batch([{"type": "A", "timestamp": 10, "who": 0, "n": 10}]) == 1

@@ -65,7 +65,7 @@ def read(path: Path, layout: Layout = COLUMNS, *, timestamp: str = "timestamp", 
 
 def read_table(folder: Path, columns: dict[str, Any], layout: Layout = COLUMNS) -> Outcome:
     rows = max(len(column) for column in columns.values())
-    head = {"type": ["Sample"] * rows, "timestamp": [float(n) for n in range(rows)]}
+    head: dict[str, Any] = {"type": ["Sample"] * rows, "timestamp": [float(n) for n in range(rows)]}
     write_parquet(pa.table(head | columns), folder / "t.parquet")
     return read(folder / "t.parquet", layout)
 
@@ -122,7 +122,8 @@ def test_a_date_is_midnight_and_time_before_the_epoch_is_cut_off_downwards(tmp_p
         (pa.array([date(1970, 1, 2)], pa.date64()), "86400"),
         (pa.array([-1], pa.timestamp("ns")), "-0.000001"),
     ]:
-        write_file(pa.table({"timestamp": times, "type": ["Other"]}), tmp_path / "t.arrow")
+        columns: dict[str, Any] = {"timestamp": times, "type": ["Other"]}
+        write_file(pa.table(columns), tmp_path / "t.arrow")
         assert read(tmp_path / "t.arrow").events == [f"Other@{shown}()"]
 
 
