@@ -306,7 +306,7 @@ def test_ids_of_another_kind_are_refused() -> None:
 
 def test_a_record_batch_is_taken_like_a_table() -> None:
     """With columns in any order."""
-    batch = pa.record_batch({"n": [1, 2], "timestamp": [1, 2], "type": ["Reading", "Reading"]})
+    (batch,) = pa.table({"n": [1, 2], "timestamp": [1, 2], "type": ["Reading", "Reading"]}).to_batches()
     assert _echoes(batch, "n") == [1, 2]
     assert _echoes(batch.slice(1), "n") == [2]
 
