@@ -98,8 +98,11 @@ class Encoder:
 
     # Arrow
 
-    def arrow(self, table: pa.Table) -> Encoded:
-        """A table with the columns `type`, `timestamp`, perhaps `id`, and the attributes."""
+    def arrow(self, table: pa.Table, places: Mapping[str, Mapping[str, str]] | None = None) -> Encoded:
+        """A table with the columns `type`, `timestamp`, perhaps `id`, and the attributes.
+
+        Attributes are in columns of their names, or where `places` says for each type.
+        """
         encoded = Encoded(table=True)
         for name in ("type", TIMESTAMP):
             if name not in table.column_names:
@@ -127,12 +130,13 @@ class Encoder:
                 continue
             columns = []
             for a in type_.attributes:
-                if (a.name, a.type) not in known:
+                place = a.name if places is None else places.get(name, {}).get(a.name, "")
+                if (place, a.type) not in known:
                     layout: Layout = ("null", 0, 0)
-                    if a.name in table.column_names:
-                        layout = self._layout(table.column(a.name), a.type, a.name, encoded)
-                    known[a.name, a.type] = encoded.add_column(a.type, len(table), layout)
-                columns.append(known[a.name, a.type])
+                    if place in table.column_names:
+                        layout = self._layout(table.column(place), a.type, place, encoded)
+                    known[place, a.type] = encoded.add_column(a.type, len(table), layout)
+                columns.append(known[place, a.type])
             encoded.blocks.append((self._numbers[name], columns, 0, ids))
         return encoded
 

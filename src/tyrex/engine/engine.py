@@ -215,12 +215,16 @@ class Engine:
         return list(self._detected(result, late))
 
     def send_batch(
-        self, events: pa.Table | pa.RecordBatch | Iterable[Event | Mapping[str, Any]]
+        self,
+        events: pa.Table | pa.RecordBatch | Iterable[Event | Mapping[str, Any]],
+        *,
+        places: Mapping[str, Mapping[str, str]] | None = None,
     ) -> Detections:
         """Send many events; the composite events that follow from them.
 
         A table or record batch of Arrow has the columns `type`, `timestamp` and the attributes, null where a
-        type has none of that name, and perhaps `id`. Other events are `Event`s or dicts as in JSON lines.
+        type has none of that name, and perhaps `id`; if attributes are in columns of other names, `places` says
+        for each type in which. Other events are `Event`s or dicts as in JSON lines.
         """
         if (
             isinstance(events, Iterable)
@@ -233,7 +237,7 @@ class Engine:
             return self._detected(result, [objects[number] for number in result.late()])
         table = as_table(events)
         if table is not None:
-            result = self._send(self._encoder.arrow(table))
+            result = self._send(self._encoder.arrow(table, places))
             late = result.late()
             return self._detected(result, events_of(table.take(late)) if late else ())
         objects = [

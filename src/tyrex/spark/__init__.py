@@ -1,1 +1,6 @@
-"""Tyrex on Spark: the same rules over tables and over streams. Loading this does not load PySpark."""
+"""Rules on Spark: over tables and over streams, through PySpark. Loading this does not load PySpark."""
+
+from tyrex.spark.detect import detect, of
+from tyrex.spark.sources import Source, SourceError
+
+__all__ = ["Source", "SourceError", "detect", "of"]

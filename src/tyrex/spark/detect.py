@@ -1,0 +1,69 @@
+"""The same rules over Spark's tables and streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tyrex.engine.engine import Moment
+from tyrex.events import to_microseconds
+from tyrex.rules import RuleSet, parse
+from tyrex.spark.batch import Options, detect_in_table
+from tyrex.spark.planner import plan_spark
+from tyrex.spark.sources import Events, SourceError, frames_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def detect(
+    events: Events,
+    rules: RuleSet | str,
+    *,
+    time_zone: str = "UTC",
+    until: Moment | None = None,
+    lineage: bool = False,
+    shards: int | None = None,
+) -> DataFrame:
+    """The composite events that rules find in DataFrames.
+
+    `events` is one DataFrame with the columns `type`, `timestamp` and the attributes, or a DataFrame or `Source` for
+    each type of events. The result has the columns `type`, `timestamp`, `id`, `rule`, and for each type that the
+    rules define a struct with its attributes; `of(result, "Fire")` makes columns of them. With `lineage` it also has
+    the events that each composite was made of. `until` moves the end of the input on, for timers and deadlines that
+    are due later than the last event. `shards` is into how many shards a part of the rules that can be
+    split is split; without it, as many as Spark has shuffle partitions.
+    """
+    rules = parse(rules) if isinstance(rules, str) else rules
+    sources = frames_of(events)
+    if not sources:
+        raise SourceError("there are no events: give at least one DataFrame")
+    if any(source.frame.isStreaming for source in sources):
+        raise NotImplementedError("streams are not supported yet")
+    count = shards or _usual_shards(sources[0].frame)
+    plan = plan_spark(rules)
+    return detect_in_table(
+        events,
+        rules,
+        plan,
+        Options(count, time_zone, None if until is None else to_microseconds(until), lineage),
+    )
+
+
+def of(result: DataFrame, type_name: str) -> DataFrame:
+    """The composite events of one type, with their attributes as columns."""
+    from pyspark.sql import functions as sf
+
+    if type_name not in result.columns:
+        made = [field.name for field in result.schema.fields if field.name not in _COMMON]
+        raise SourceError(f"the rules define no `{type_name}`; they define {', '.join(made)}")
+    rest = ["lineage"] if "lineage" in result.columns else []
+    return result.where(sf.col("type") == type_name).select(
+        "timestamp", "id", "rule", *rest, f"`{type_name}`.*"
+    )
+
+
+_COMMON = ("type", "timestamp", "id", "rule", "lineage")
+
+
+def _usual_shards(frame: DataFrame) -> int:
+    return max(1, int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200))

@@ -1,0 +1,183 @@
+"""Where events come from: DataFrames of the caller, each checked against the types that the rules know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from tyrex.tesla.diagnostics import did_you_mean, listing
+from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, ValueType
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import DataType
+
+
+class SourceError(ValueError):
+    """A DataFrame does not hold the events that the rules speak of."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A DataFrame with the events of one type.
+
+    `columns` says which column holds an attribute whose name it does not have: `{"area": "zone"}`. `sequence` is a
+    column of whole numbers by which simultaneous events are put in order; without one they are ordered by their
+    content, which is the same in every run. `id` is a column with the ids that the source gave its events.
+    """
+
+    frame: DataFrame
+    timestamp: str = TIMESTAMP
+    sequence: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    id: str | None = None
+
+
+Events: TypeAlias = "DataFrame | Source | Mapping[str, DataFrame | Source]"
+"""Events for `detect`: a table with a column `type`, or one for each type."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Events of one type, as expressions over a DataFrame."""
+
+    type: EventType
+    frame: DataFrame
+    time: Column
+    """Microseconds since the epoch."""
+    sequence: Column | None
+    id: Column | None
+    raw: Mapping[str, Column]
+    """The attributes as the DataFrame has them, so that Spark can look for them in its files."""
+    attributes: Mapping[str, Column]
+    """The attributes in the types that the rules know; those that the DataFrame does not have are null."""
+
+
+def streams_of(events: Events, types: Mapping[str, EventType], needed: Mapping[str, object]) -> list[Stream]:
+    """The events of each type that some rule looks at."""
+    from pyspark.sql import functions as sf
+
+    if not isinstance(events, Mapping):
+        source = _source(events)
+        if "type" not in source.frame.columns:
+            raise SourceError(
+                "the DataFrame has no column `type`: add one, or give a DataFrame for each type, "
+                'as in {"Temp": temps, "Smoke": smokes}'
+            )
+        return [
+            _stream(types[name], source, name, frame=source.frame.where(sf.col("type") == name))
+            for name in needed
+        ]
+    for name in events:
+        if name not in types or name == TIMER.name:
+            near = did_you_mean(name, types)
+            raise SourceError(f"the rules know no event type `{name}`" + (f"; {near}" if near else ""))
+    return [_stream(types[name], _source(given), name) for name, given in events.items() if name in needed]
+
+
+def frames_of(events: Events) -> list[Source]:
+    """All that is given, also what no rule looks at: it says how far time has come."""
+    given = list(events.values()) if isinstance(events, Mapping) else [events]
+    return [source if isinstance(source, Source) else Source(source) for source in given]
+
+
+def _source(given: DataFrame | Source) -> Source:
+    """A DataFrame by itself: its columns `sequence` and `id` mean what they say."""
+    if isinstance(given, Source):
+        return given
+    sequence, id_ = (name if name in given.columns else None for name in ("sequence", "id"))
+    return Source(given, sequence=sequence, id=id_)
+
+
+def _stream(type_: EventType, source: Source, name: str, frame: DataFrame | None = None) -> Stream:
+    from pyspark.sql import functions as sf
+
+    frame = source.frame if frame is None else frame
+    kinds = {field_.name: field_.dataType for field_ in frame.schema.fields}
+    known = type_.by_name
+    for attribute, column in source.columns.items():
+        if attribute not in known:
+            near = did_you_mean(attribute, known)
+            raise SourceError(f"{type_} has no attribute `{attribute}`" + (f"; {near}" if near else ""))
+        _require(column, kinds, f"attribute `{attribute}` of {name}")
+    time = time_of(frame, source.timestamp, name)
+    raw: dict[str, Column] = {}
+    attributes: dict[str, Column] = {}
+    for declared in type_.attributes:
+        column = source.columns.get(declared.name, declared.name)
+        if column not in kinds:
+            attributes[declared.name] = sf.lit(None).cast(SPARK_TYPES[declared.type])
+            continue
+        _fits(kinds[column], declared.type, column, f"{name}.{declared.name}")
+        raw[declared.name] = sf.col(_quoted(column))
+        attributes[declared.name] = sf.col(_quoted(column)).cast(SPARK_TYPES[declared.type])
+    sequence = given_id = None
+    if source.sequence is not None:
+        _require(source.sequence, kinds, f"sequence of {name}")
+        sequence = sf.col(_quoted(source.sequence)).cast("long")
+    if source.id is not None:
+        _require(source.id, kinds, f"id of {name}")
+        given_id = sf.col(_quoted(source.id)).cast("string")
+    return Stream(type_, frame, time, sequence, given_id, raw, attributes)
+
+
+SPARK_TYPES = {
+    ValueType.STRING: "string",
+    ValueType.INT: "long",
+    ValueType.FLOAT: "double",
+    ValueType.BOOL: "boolean",
+}
+
+
+def time_of(frame: DataFrame, column: str, name: str) -> Column:
+    """The column of times in microseconds."""
+    from pyspark.sql import functions as sf
+    from pyspark.sql import types as st
+
+    kinds = {field_.name: field_.dataType for field_ in frame.schema.fields}
+    _require(column, kinds, f"timestamp of {name}")
+    kind = kinds[column]
+    if isinstance(kind, st.TimestampType):
+        return sf.unix_micros(sf.col(_quoted(column)))
+    if isinstance(kind, st.TimestampNTZType):
+        return sf.expr(
+            f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {_quoted(column)})"
+        ).cast("long")
+    if isinstance(kind, st.IntegralType):
+        return sf.col(_quoted(column)).cast("long") * sf.lit(1_000_000).cast("long")
+    if isinstance(kind, st.FractionalType):
+        return sf.rint(sf.col(_quoted(column)).cast("double") * sf.lit(1_000_000.0)).cast("long")
+    raise SourceError(
+        f"the timestamp of {name}, column `{column}`, is of type {kind.simpleString()}: "
+        "give a timestamp, or seconds as a number"
+    )
+
+
+def _fits(kind: DataType, wanted: ValueType, column: str, attribute: str) -> None:
+    from pyspark.sql import types as st
+
+    accepted: dict[ValueType, tuple[type[DataType], ...]] = {
+        ValueType.STRING: (st.StringType, st.CharType, st.VarcharType),
+        ValueType.INT: (st.IntegralType,),
+        ValueType.FLOAT: (st.FloatType, st.DoubleType, st.IntegralType),
+        ValueType.BOOL: (st.BooleanType,),
+    }
+    if not isinstance(kind, (*accepted[wanted], st.NullType)):
+        raise SourceError(
+            f"column `{column}` is of type {kind.simpleString()}, but {attribute} is {wanted.with_article}: "
+            "cast it, or name another column"
+        )
+
+
+def _require(column: str, kinds: Mapping[str, object], what: str) -> None:
+    if column not in kinds:
+        near = did_you_mean(column, kinds)
+        raise SourceError(
+            f"there is no column `{column}` for the {what}; the DataFrame has {listing(list(kinds))}"
+            + (f"; {near}" if near else "")
+        )
+
+
+def _quoted(column: str) -> str:
+    return "`" + column.replace("`", "``") + "`"

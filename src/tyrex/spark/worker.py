@@ -1,0 +1,227 @@
+"""What runs on Spark's executors: an engine for each shard, fed with the shard's events in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from tyrex.engine import Composite, Detections, Engine
+from tyrex.events import Event
+from tyrex.rules import RuleSet, parse
+from tyrex.spark.wire import ID, SHARD, SLICE, TICK, TIME, TYPE, Wire
+from tyrex.tesla.checked import CheckedRules
+from tyrex.tesla.types import EventType, ValueType
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules as they are sent to executors: a set of rules itself is not meant to travel."""
+
+    types: tuple[EventType, ...]
+    texts: tuple[str, ...]
+    """The rules, one by one, in order of deployment."""
+
+
+@lru_cache(maxsize=16)
+def read_rules(rules: Rules) -> RuleSet:
+    """The rules; read once in each process."""
+    known = RuleSet(CheckedRules((), {type_.name: type_ for type_ in rules.types}))
+    return parse("\n".join(rules.texts), known=known)
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the executors must know."""
+
+    wire: Wire
+    parts: tuple[Rules, ...]
+    """The rules of each part of the plan."""
+    part_of_shard: tuple[int, ...]
+    slice_lengths: tuple[int, ...]
+    """For each part, the length of its slices of time; 0 if it has none."""
+    composites: tuple[EventType, ...]
+    """The types that the result has, in its order."""
+    time_zone: str
+    lineage: bool
+
+
+def detect_shards(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Detect in the shards of one partition: its rows come ordered by shard, slice and time."""
+    current: tuple[int, int] | None = None
+    shard: _Shard | None = None
+    for batch in batches:
+        for (number, slice_), rows in _stretches(batch):
+            if (number, slice_) != current or shard is None:
+                if shard is not None:
+                    yield from shard.end()
+                current = (number, slice_)
+                shard = _Shard(task, number, slice_)
+            yield from shard.take(rows)
+    if shard is not None:
+        yield from shard.end()
+
+
+def _stretches(batch: pa.RecordBatch) -> Iterator[tuple[tuple[int, int], pa.RecordBatch]]:
+    """The parts of a batch with one shard and one slice."""
+    import pyarrow.compute as pc
+
+    if len(batch) == 0:
+        return
+    shards, slices = batch.column(SHARD), batch.column(SLICE)
+    cuts = [0]
+    if len(batch) > 1:
+        changed: Any = pc.or_(
+            pc.not_equal(shards.slice(1), shards.slice(0, len(batch) - 1)),
+            pc.not_equal(slices.slice(1), slices.slice(0, len(batch) - 1)),
+        )
+        cuts += [at + 1 for at in pc.indices_nonzero(changed).to_pylist()]
+    for start, end in zip(cuts, [*cuts[1:], len(batch)], strict=True):
+        yield (shards[start].as_py(), slices[start].as_py()), batch.slice(start, end - start)
+
+
+class _Shard:
+    """One engine, and what its results become."""
+
+    def __init__(self, task: Task, number: int, slice_: int) -> None:
+        self._task = task
+        part = task.part_of_shard[number]
+        self._engine = Engine(read_rules(task.parts[part]), time_zone=task.time_zone)
+        length = task.slice_lengths[part]
+        self._span = (slice_ * length, (slice_ + 1) * length) if length else None
+
+    def take(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Process events."""
+        wire = self._task.wire
+        yield from self._results(self._engine.send_batch(events_table(wire, rows), places=wire.places))
+
+    def end(self) -> Iterator[pa.RecordBatch]:
+        """Fire what is due at the end."""
+        yield from self._results(self._engine.flush())
+
+    def _results(self, found: Detections) -> Iterator[pa.RecordBatch]:
+        if len(found) == 0:
+            return
+        table = results_table(found, self._task.composites, lineage=self._task.lineage)
+        if self._span is not None:
+            table = _inside(table, self._span)
+        yield from table.to_batches()
+
+
+def events_table(wire: Wire, rows: pa.RecordBatch) -> pa.Table:
+    """Rows of the wire as a table that the engine reads: types by name, attributes where their types have them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = pa.array([*(type_.name for type_ in wire.types), "(tick)"], pa.string())
+    numbers: Any = rows.column(TYPE)
+    ticks: Any = pc.equal(numbers, pa.scalar(TICK, pa.int32()))
+    indices: Any = pc.if_else(ticks, pa.scalar(len(wire.types), pa.int32()), numbers)
+    columns: dict[str, Any] = {
+        "type": pa.DictionaryArray.from_arrays(indices, names),
+        "timestamp": rows.column(TIME).cast(pa.timestamp("us")),
+    }
+    if wire.has_ids:
+        columns["id"] = rows.column(ID)
+    for slot in wire.slots:
+        columns[slot] = rows.column(slot)
+    return pa.table(columns)
+
+
+# --- Results ------------------------------------------------------------------------------------------------
+
+_ARROW = {
+    ValueType.INT: "int64",
+    ValueType.FLOAT: "float64",
+    ValueType.BOOL: "bool_",
+    ValueType.STRING: "string",
+}
+
+
+def results_schema(composites: Iterable[EventType], *, lineage: bool) -> pa.Schema:
+    """The columns of a result."""
+    import pyarrow as pa
+
+    moment = pa.timestamp("us", "UTC")
+    fields: list[Any] = [
+        pa.field("type", pa.string()),
+        pa.field("timestamp", moment),
+        pa.field("id", pa.string()),
+        pa.field("rule", pa.string()),
+        *(pa.field(type_.name, _struct(type_)) for type_ in composites),
+    ]
+    if lineage:
+        event = pa.struct(
+            [
+                pa.field("type", pa.string()),
+                pa.field("timestamp", moment),
+                pa.field("id", pa.string()),
+                pa.field("attributes", pa.map_(pa.string(), pa.string())),
+            ]
+        )
+        fields.append(pa.field("lineage", pa.list_(event)))
+    return pa.schema(fields)
+
+
+def _struct(type_: EventType) -> Any:
+    import pyarrow as pa
+
+    return pa.struct([pa.field(a.name, getattr(pa, _ARROW[a.type])()) for a in type_.attributes])
+
+
+def results_table(found: Detections, composites: Iterable[EventType], *, lineage: bool) -> pa.Table:
+    """Composite events as rows: the struct of a row's own type has the attributes, the others are null."""
+    import pyarrow as pa
+
+    composites = tuple(composites)
+    schema = results_schema(composites, lineage=lineage)
+    events = list(found)
+    columns: dict[str, Any] = {
+        "type": [event.type for event in events],
+        "timestamp": pa.array([event.timestamp for event in events], pa.int64()).cast(
+            schema.field("timestamp").type
+        ),
+        "id": [event.id for event in events],
+        "rule": [event.rule for event in events],
+    }
+    for type_ in composites:
+        columns[type_.name] = pa.array(
+            [dict(event.attributes) if event.type == type_.name else None for event in events],
+            schema.field(type_.name).type,
+        )
+    if lineage:
+        columns["lineage"] = pa.array([_lineage(event) for event in events], schema.field("lineage").type)
+    return pa.table(columns, schema=schema)
+
+
+def _lineage(event: Event) -> list[dict[str, Any]]:
+    assert isinstance(event, Composite)
+    return [
+        {
+            "type": part.type,
+            "timestamp": part.timestamp,
+            "id": part.id,
+            "attributes": [(name, None if v is None else _text(v)) for name, v in part.attributes.items()],
+        }
+        for part in event.lineage
+    ]
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _inside(table: pa.Table, span: tuple[int, int]) -> pa.Table:
+    """Only what belongs to a slice of time: what came before was made of part of the events."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    times: Any = table.column("timestamp").cast(pa.int64())
+    start: Any = pa.scalar(span[0], pa.int64())
+    end: Any = pa.scalar(span[1], pa.int64())
+    inside: Any = pc.and_(pc.greater_equal(times, start), pc.less(times, end))
+    return table.filter(inside)

@@ -1,0 +1,182 @@
+"""Rules over tables: the answers of the reference, whatever the partitioning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from tests.engine.random_rules import random_history, random_rules
+from tests.spark.frames import detected, expected
+
+from tyrex import Engine, Event, parse
+from tyrex.spark import Source, SourceError, detect, of
+from tyrex.testing import Case, read_fixture
+
+FIXTURES = Path(__file__).parents[1] / "semantics"
+CASES = [
+    case
+    for path in sorted(FIXTURES.rglob("*.tesla.md"))
+    for case in read_fixture(path)
+    if not case.is_about_diagnostics and case.setting.delay is None
+]
+EXAMPLES = 200 if settings.default and settings.default.max_examples > 100 else 10
+
+FIRE = """
+event Temp(area: string, value: float)
+event Smoke(area: string)
+
+define Fire(area: string, value: float)
+from   Smoke(area = $a) and last Temp(area = $a and value > 45) within 5 min from Smoke
+where  area = Smoke.area, value = Temp.value
+"""
+NO_KEY = """
+event A(v: int)
+event B(v: int)
+
+define Pair(v: int) from B() and each A(v < B.v) within 20 s from B where v = A.v
+"""
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_fixture_has_the_same_answer_on_spark(spark: SparkSession, case: Case) -> None:
+    """The composite events of the reference, with the same ids; a table has no late events."""
+    rules = case.rules()
+    events = sorted(case.events(rules), key=lambda event: event.timestamp)
+    until, zone = case.setting.until, case.setting.time_zone
+    found = detected(spark, rules, events, shards=2, until=until, time_zone=zone)
+    assert found == expected(rules, events, until=until, time_zone=zone)
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)
+def test_random_rules_have_the_same_answer_on_spark(spark: SparkSession, seed: int) -> None:
+    """Every construct, on random histories, in one to five shards."""
+    random = Random(seed)
+    while (rules := random_rules(random)) is None:
+        pass
+    events = sorted(random_history(random, most=30), key=lambda event: event.timestamp)
+    shards = random.choice([1, 2, 5])
+    assert detected(spark, rules, events, shards=shards) == expected(rules, events)
+
+
+def test_a_long_history_without_a_key_is_cut_into_slices_of_time(spark: SparkSession) -> None:
+    """What lies across the border of two slices is found, and once."""
+    rules = parse(NO_KEY)
+    random = Random(1)
+    events = [
+        Event(random.choice("AB"), random.randrange(0, 2_000) * 1_000_000, {"v": random.randrange(50)})
+        for _ in range(600)
+    ]
+    events.sort(key=lambda event: event.timestamp)
+    assert detected(spark, rules, events, shards=3) == expected(rules, events)
+
+
+def test_what_no_rule_can_use_stays_in_its_file(spark: SparkSession, tmp_path: Path) -> None:
+    """The static conditions are filters of the Parquet reader, and columns that no type declares are not read."""
+    rows = [("A1", float(value), value, "x" * 20) for value in range(100)]
+    frame = spark.createDataFrame(rows, "area string, value double, timestamp long, note string")
+    frame.write.parquet(str(tmp_path / "temps"))
+    temps = spark.read.parquet(str(tmp_path / "temps"))
+    smokes = spark.createDataFrame([("A1", 200)], "area string, timestamp long")
+    found = detect({"Temp": temps, "Smoke": smokes}, FIRE)
+    plan = found._jdf.queryExecution().executedPlan().toString()
+    assert "GreaterThan(value,45.0)" in plan
+    assert "note" not in plan
+    assert [row["value"] for row in of(found, "Fire").collect()] == [99.0]
+
+
+def test_one_table_may_hold_all_types(spark: SparkSession) -> None:
+    """With a column `type`; `of` gives the composites of one type with their attributes as columns."""
+    frame = spark.createDataFrame(
+        [("Temp", 10.0, "A1", 50.5), ("Smoke", 12.0, "A1", None), ("Other", 13.0, None, None)],
+        "type string, timestamp double, area string, value double",
+    )
+    (row,) = of(detect(frame, FIRE, lineage=True), "Fire").collect()
+    engine = Engine(FIRE)
+    engine.send("Temp", timestamp=10, area="A1", value=50.5)
+    (composite,) = engine.send("Smoke", timestamp=12, area="A1")
+    assert (row["id"], row["area"], row["value"]) == (composite.id, "A1", 50.5)
+    assert [(part["type"], part["attributes"]) for part in row["lineage"]] == [
+        ("Smoke", {"area": "A1"}),
+        ("Temp", {"area": "A1", "value": "50.5"}),
+    ]
+
+
+def test_detection_can_be_a_step_of_a_chain(spark: SparkSession) -> None:
+    """`df.transform(detect, rules)`."""
+    frame = spark.createDataFrame(
+        [("Temp", 1, "A1", 50.0), ("Smoke", 2, "A1", None)],
+        "type string, timestamp int, area string, value double",
+    )
+    assert frame.transform(detect, FIRE).count() == 1
+
+
+def test_simultaneous_events_without_a_sequence_have_the_same_order_in_every_run(spark: SparkSession) -> None:
+    """They are ordered by content, so the partitions of the input do not matter."""
+    rows = [("Temp", 1, "A1", float(value)) for value in range(46, 90)] + [("Smoke", 2, "A1", None)]
+    schema = "type string, timestamp int, area string, value double"
+    found = {
+        tuple(row["id"] for row in detect(frame, FIRE).collect())
+        for frame in (
+            spark.createDataFrame(rows, schema).coalesce(1),
+            spark.createDataFrame(rows[::-1], schema).repartition(5),
+        )
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        ("area string", "there is no column `timestamp` for the timestamp of Temp"),
+        ("timestamp string", "is of type string: give a timestamp, or seconds as a number"),
+        ("timestamp long, value string", "column `value` is of type string, but Temp.value is a float"),
+        ("timestamp long, area long", "column `area` is of type bigint, but Temp.area is a string"),
+    ],
+)
+def test_columns_that_do_not_fit_are_named(spark: SparkSession, events: str, problem: str) -> None:
+    """Before anything runs."""
+    with pytest.raises(SourceError, match=problem):
+        detect({"Temp": spark.createDataFrame([], events)}, FIRE)
+
+
+def test_names_that_are_not_there_are_refused(spark: SparkSession) -> None:
+    """Of types, of attributes, of columns, and of the type column."""
+    frame = spark.createDataFrame([], "timestamp long, area string")
+    with pytest.raises(SourceError, match="no event type `Tmp`; did you mean `Temp`"):
+        detect({"Tmp": frame}, FIRE)
+    with pytest.raises(SourceError, match="no attribute `aera`"):
+        detect({"Temp": Source(frame, columns={"aera": "area"})}, FIRE)
+    with pytest.raises(SourceError, match="no column `zone` for the attribute `area` of Temp"):
+        detect({"Temp": Source(frame, columns={"area": "zone"})}, FIRE)
+    with pytest.raises(SourceError, match="no column `type`"):
+        detect(frame, FIRE)
+    with pytest.raises(SourceError, match="define no `Flood`"):
+        of(detect({"Smoke": frame}, FIRE), "Flood")
+
+
+def test_ids_of_the_source_let_unused_attributes_stay_behind(spark: SparkSession, tmp_path: Path) -> None:
+    """Without them an event is known by all that it holds, and all of it must be read."""
+    rules = """
+    event A(k: int, note: string)
+    define X(k: int) from A(k = $k) as B and last A(k = $k) within 1 min from B where k = $k
+    """
+    frame = spark.createDataFrame(
+        [(second, f"e{second}", second % 2, "n") for second in range(6)],
+        "timestamp long, name string, k long, note string",
+    )
+    frame.write.parquet(str(tmp_path / "events"))
+    events = spark.read.parquet(str(tmp_path / "events"))
+
+    def read(source: Source) -> str:
+        found = detect({"A": source}, rules)
+        assert found.count() == 4
+        plan: str = found._jdf.queryExecution().executedPlan().toString()
+        return plan.split("ReadSchema")[1]
+
+    assert "note" in read(Source(events, sequence="timestamp"))
+    assert "note" not in read(Source(events, sequence="timestamp", id="name"))
