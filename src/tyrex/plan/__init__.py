@@ -37,6 +37,7 @@ from tyrex.plan.model import (
     TransitionKind,
 )
 from tyrex.plan.pictures import Format, draw
+from tyrex.plan.sharding import KeyAttribute, Sharding, Unit, shard
 
 __all__ = [
     "AggregateLink",
@@ -46,6 +47,7 @@ __all__ = [
     "Format",
     "JoinKey",
     "JoinedState",
+    "KeyAttribute",
     "NegationLink",
     "Output",
     "ParameterLink",
@@ -55,11 +57,13 @@ __all__ = [
     "RulePlan",
     "RuleSetPlan",
     "SequenceModel",
+    "Sharding",
     "Split",
     "State",
     "TimeConstraint",
     "Transition",
     "TransitionKind",
+    "Unit",
     "combine",
     "describe",
     "draw",
@@ -67,4 +71,5 @@ __all__ = [
     "join_keys",
     "plan_rule",
     "plan_rules",
+    "shard",
 ]
