@@ -212,7 +212,8 @@ def draw(plt: Any, rows: list[Row]) -> dict[str, Any]:
     left.axhline(limit, **plots.TARGET)
     left.text(equal[0].rules, limit, f"{TARGET} x", color=plots.TARGET["color"], va="bottom")
     left.set(ylabel="us/event", title="Cost of an event that triggers 10 rules", yscale="log")
-    left.legend()
+    left.set_ylim(top=20 * left.get_ylim()[1])
+    left.legend(loc="upper left")
     sizes = [row.rules for row in equal]
     middle.plot(sizes, [row.deployment.parse_seconds for row in equal], "o-", label="parse")
     middle.plot(sizes, [row.deployment.engine_seconds for row in equal], "s-", label="plan and put in")

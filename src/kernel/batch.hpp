@@ -24,11 +24,12 @@ struct Run {
 
 // What a run follows from.
 struct Cause {
-    std::uint64_t event;   // the number of the event from outside that was last
+    std::uint64_t event;   // the arrival of the event from outside, or timer_cause
     std::uint64_t parent;  // the composite that is the terminator, or no_parent
 };
 
 constexpr std::uint64_t no_parent = ~std::uint64_t{0};
+constexpr std::uint64_t timer_cause = ~std::uint64_t{0};  // timers come after all events of their instant
 
 // Composite events of one type, as columns. `lineage` holds the chosen events of each, in order of declaration,
 // run by run; a run of a deadline begins with the event that set it.
@@ -54,6 +55,8 @@ struct SubscriptionHit {
     std::uint64_t number;  // of the composite in the batch
     std::uint32_t type;    // of another event
     Row row;
+    Time time;
+    std::uint64_t cause;   // as in Cause
 };
 
 // The memory of batches that are gone, for those to come: asking the system for it anew costs more than
@@ -95,7 +98,7 @@ struct Batch {
     std::uint64_t epoch = 0;
     std::uint64_t size = 0;
     std::vector<Run> runs;
-    std::vector<Cause> causes;  // of the runs, if the engine is asked to track them
+    std::vector<Cause> causes;  // of the runs, if the engine is one of many
     std::vector<Table> tables;              // one for each type that occurs
     std::vector<std::uint64_t> late;        // events from outside, by their number in the call
     std::vector<SubscriptionHit> hits;

@@ -7,12 +7,16 @@
 #include <nanobind/stl/vector.h>
 
 #include <cstring>
+#include <deque>
 #include <string>
 
 #include "blake2b.hpp"
 #include "engine.hpp"
 #include "exact_sum.hpp"
+#include "merge.hpp"
 #include "snapshot.hpp"
+#include "source.hpp"
+#include "team.hpp"
 #include "wide_sum.hpp"
 
 namespace nb = nanobind;
@@ -137,72 +141,83 @@ Value to_value(nb::handle given, Type type, Strings& strings) {
     return {};
 }
 
-// --- Arrow's columns -------------------------------------------------------------------------------------
+// --- Columns from outside --------------------------------------------------------------------------------
 
 template <typename T>
 const T* at_address(std::uintptr_t address) {
     return reinterpret_cast<const T*>(address);
 }
 
-bool bit(const std::uint8_t* bitmap, std::size_t i) { return ((bitmap[i >> 3] >> (i & 7)) & 1) != 0; }
+void add_value(Source& source, nb::handle given) {
+    const bool null = given.is_none();
+    Value value{0, null};
+    if (source.type == Type::String) {
+        source.texts.push_back(null ? std::string_view() : utf8(given));
+    } else if (!null) {
+        value = source.type == Type::Int     ? of_int(nb::cast<std::int64_t>(given))
+                : source.type == Type::Float ? of_float(to_double(given))
+                                             : of_bool(given.ptr() == Py_True);
+    }
+    source.bits.push_back(value.bits);
+    source.null.push_back(value.null);
+}
 
-// A column as Arrow lays it out in memory: (layout, offset, validity, addresses...). The caller keeps it alive.
-Column to_column(nb::handle given, Type type, std::size_t count, Strings& strings) {
-    Column column{type, std::vector<Bits>(count), std::vector<std::uint8_t>(count)};
+// ("objects", values), or as Arrow lays it out in memory: (layout, offset, validity, addresses...).
+Source to_source(nb::handle given, Type type, std::size_t count) {
+    Source source;
+    source.type = type;
+    source.count = count;
     const auto layout = nb::cast<std::string>(given[0]);
     if (layout == "objects") {
-        std::size_t i = 0;
-        for (const nb::handle value : nb::cast<nb::sequence>(given[1])) {
-            const Value found = to_value(value, type, strings);
-            column.bits[i] = found.bits;
-            column.null[i++] = found.null;
-        }
-        return column;
+        source.layout = Source::Layout::Values;
+        source.bits.reserve(count);
+        source.null.reserve(count);
+        if (type == Type::String) source.texts.reserve(count);
+        for (const nb::handle value : nb::cast<nb::sequence>(given[1])) add_value(source, value);
+        return source;
     }
-    const auto offset = nb::cast<std::size_t>(given[1]);
-    const auto* validity = at_address<std::uint8_t>(nb::cast<std::uintptr_t>(given[2]));
-    if (layout == "null") {
-        std::fill(column.null.begin(), column.null.end(), std::uint8_t{1});
-        return column;
-    }
-    if (validity != nullptr) {
-        for (std::size_t i = 0; i < count; ++i) column.null[i] = !bit(validity, offset + i);
-    }
-    const auto data = nb::cast<std::uintptr_t>(given[3]);
+    source.offset = nb::cast<std::size_t>(given[1]);
+    source.validity = at_address<std::uint8_t>(nb::cast<std::uintptr_t>(given[2]));
+    if (layout == "null") return source;
+    source.data = at_address<void>(nb::cast<std::uintptr_t>(given[3]));
     if (layout == "words") {
-        std::memcpy(column.bits.data(), at_address<Bits>(data) + offset, count * sizeof(Bits));
-        if (type == Type::Float) {
-            for (std::size_t i = 0; i < count; ++i) column.null[i] |= std::isnan(as_float(column.bits[i]));
-        }
+        source.layout = Source::Layout::Words;
     } else if (layout == "bits") {
-        for (std::size_t i = 0; i < count; ++i) column.bits[i] = bit(at_address<std::uint8_t>(data), offset + i);
-    } else if (layout == "texts" || layout == "long texts") {
-        const auto texts = at_address<char>(nb::cast<std::uintptr_t>(given[4]));
-        const auto read = [&](auto* offsets) {
-            for (std::size_t i = 0; i < count; ++i) {
-                if (column.null[i]) continue;
-                const auto from = offsets[offset + i];
-                const auto size = static_cast<std::size_t>(offsets[offset + i + 1] - from);
-                column.bits[i] = strings.intern({texts + from, size});
-            }
-        };
-        if (layout == "texts") {
-            read(at_address<std::int32_t>(data));
-        } else {
-            read(at_address<std::int64_t>(data));
-        }
-    } else {  // "dictionary": indices into texts
-        const nb::handle texts = given[4];
-        const Column dictionary = to_column(texts, type, nb::cast<std::size_t>(given[5]), strings);
-        const auto* indices = at_address<std::int32_t>(data);
-        for (std::size_t i = 0; i < count; ++i) {
-            if (column.null[i]) continue;
-            const auto index = static_cast<std::size_t>(indices[offset + i]);
-            column.bits[i] = dictionary.bits[index];
-            column.null[i] = dictionary.null[index];
-        }
+        source.layout = Source::Layout::Bits;
+    } else if (layout == "dictionary") {
+        source.layout = Source::Layout::Dictionary;
+        source.dictionary =
+            std::make_shared<Source>(to_source(given[4], type, nb::cast<std::size_t>(given[5])));
+    } else {
+        source.layout = layout == "texts" ? Source::Layout::Texts : Source::Layout::LongTexts;
+        source.characters = at_address<char>(nb::cast<std::uintptr_t>(given[4]));
     }
-    return column;
+    return source;
+}
+
+// columns: (type of values, rows, layout); times: (address, rows); ids: a layout of texts with its rows;
+// blocks: (type, numbers of columns, number of times, number of ids or -1); order: address of 32-bit numbers.
+// The caller keeps all of it alive.
+Parcel to_parcel(nb::sequence columns, nb::sequence times, nb::sequence ids, nb::sequence blocks,
+                 std::uintptr_t order, std::size_t count, bool table) {
+    Parcel parcel;
+    parcel.table = table;
+    parcel.order = {at_address<std::uint32_t>(order), count};
+    for (const nb::handle column : columns) {
+        const auto kind = static_cast<Type>(nb::cast<int>(column[0]));
+        parcel.columns.push_back(to_source(column[2], kind, nb::cast<std::size_t>(column[1])));
+    }
+    for (const nb::handle given : times) {
+        parcel.times.push_back(at_address<Time>(nb::cast<std::uintptr_t>(given[0])));
+    }
+    for (const nb::handle given : ids) {
+        parcel.ids.push_back(to_source(given[1], Type::String, nb::cast<std::size_t>(given[0])));
+    }
+    for (const nb::handle given : blocks) {
+        parcel.blocks.push_back({nb::cast<std::uint32_t>(given[0]), nb::cast<std::vector<std::size_t>>(given[1]),
+                                 nb::cast<std::size_t>(given[2]), nb::cast<std::int64_t>(given[3])});
+    }
+    return parcel;
 }
 
 // --- To Python -------------------------------------------------------------------------------------------
@@ -229,37 +244,59 @@ nb::list row_of(const std::vector<Column>& columns, std::size_t index, const Str
 
 nb::bytes bytes_of(const void* data, std::size_t size) { return nb::bytes(data, size); }
 
-// (validity bitmap, data[, texts]) as Arrow lays them out.
-nb::tuple to_arrow(const Column& column, const Strings& strings) {
-    const std::size_t count = column.bits.size();
+// Some rows of a column, and who knows its texts.
+struct Slice {
+    const Column* column;
+    std::size_t start;
+    std::size_t count;
+    const Strings* strings;
+};
+
+// (validity bitmap, data[, texts]) as Arrow lays them out, of slices one after the other.
+nb::tuple to_arrow(const std::vector<Slice>& slices, Type type) {
+    std::size_t count = 0;
+    for (const Slice& slice : slices) count += slice.count;
     std::string validity((count + 7) / 8, '\0');
     std::size_t nulls = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        if (column.null[i]) {
-            ++nulls;
-        } else {
-            validity[i >> 3] = static_cast<char>(validity[i >> 3] | (1 << (i & 7)));
+    std::size_t row = 0;
+    for (const Slice& slice : slices) {
+        for (std::size_t i = slice.start; i < slice.start + slice.count; ++i, ++row) {
+            if (slice.column->null[i]) {
+                ++nulls;
+            } else {
+                validity[row >> 3] = static_cast<char>(validity[row >> 3] | (1 << (row & 7)));
+            }
         }
     }
     const nb::bytes valid = bytes_of(validity.data(), nulls == 0 ? 0 : validity.size());
-    if (column.type == Type::String) {
+    row = 0;
+    if (type == Type::String) {
         std::vector<std::int64_t> offsets(count + 1, 0);
         std::string texts;
-        for (std::size_t i = 0; i < count; ++i) {
-            if (!column.null[i]) texts += strings.text(as_string(column.bits[i]));
-            offsets[i + 1] = static_cast<std::int64_t>(texts.size());
+        for (const Slice& slice : slices) {
+            for (std::size_t i = slice.start; i < slice.start + slice.count; ++i) {
+                if (!slice.column->null[i]) texts += slice.strings->text(as_string(slice.column->bits[i]));
+                offsets[++row] = static_cast<std::int64_t>(texts.size());
+            }
         }
         return nb::make_tuple(valid, bytes_of(offsets.data(), offsets.size() * 8),
                               bytes_of(texts.data(), texts.size()));
     }
-    if (column.type == Type::Bool) {
+    if (type == Type::Bool) {
         std::string packed((count + 7) / 8, '\0');
-        for (std::size_t i = 0; i < count; ++i) {
-            if (column.bits[i]) packed[i >> 3] = static_cast<char>(packed[i >> 3] | (1 << (i & 7)));
+        for (const Slice& slice : slices) {
+            for (std::size_t i = slice.start; i < slice.start + slice.count; ++i, ++row) {
+                if (slice.column->bits[i]) packed[row >> 3] = static_cast<char>(packed[row >> 3] | (1 << (row & 7)));
+            }
         }
         return nb::make_tuple(valid, bytes_of(packed.data(), packed.size()));
     }
-    return nb::make_tuple(valid, bytes_of(column.bits.data(), count * 8));
+    std::string words;
+    words.reserve(count * 8);
+    for (const Slice& slice : slices) {
+        words.append(reinterpret_cast<const char*>(slice.column->bits.data() + slice.start), slice.count * 8);
+    }
+    return nb::make_tuple(valid, bytes_of(words.data(), words.size()));
 }
 
 // --- The engine and its batches --------------------------------------------------------------------------
@@ -280,10 +317,11 @@ private:
     Engine& engine_;
 };
 
-// A batch and the engine that it came from, which knows its texts.
+// A batch and the engine that it came from, which knows its texts; or several, put in order.
 struct Result {
     std::shared_ptr<Engine> engine;
     std::shared_ptr<Batch> batch;
+    std::shared_ptr<Merge> merge = nullptr;
 };
 
 template <typename Action>
@@ -299,7 +337,7 @@ Result send_one(const std::shared_ptr<Engine>& engine, std::uint32_t type, Time 
     const Exclusive exclusive(*engine);
     engine->begin();
     Input input;
-    InputBlock block{type, {}, &input.times.emplace_back(1, time), nullptr};
+    InputBlock block{type, {}, &time, nullptr};
     Strings& strings = engine->strings();
     std::size_t c = 0;
     for (const nb::handle value : values) {
@@ -309,7 +347,8 @@ Result send_one(const std::shared_ptr<Engine>& engine, std::uint32_t type, Time 
     }
     if (!id.is_none()) block.ids = &input.ids.emplace_back(1, strings.intern(utf8(id)));
     input.blocks.push_back(std::move(block));
-    input.order.push_back(0);
+    const std::uint32_t order = 0;
+    input.order = {&order, 1};
     {
         nb::gil_scoped_release release;
         engine->send(input);
@@ -317,46 +356,101 @@ Result send_one(const std::shared_ptr<Engine>& engine, std::uint32_t type, Time 
     return {engine, engine->end()};
 }
 
-// columns: (type of values, rows, layout); times: (address, rows); ids: a layout of texts with its rows;
-// blocks: (type, numbers of columns, number of times, number of ids or -1); order: address of 32-bit numbers.
 Result send_input(const std::shared_ptr<Engine>& engine, nb::sequence columns, nb::sequence times,
                   nb::sequence ids, nb::sequence blocks, std::uintptr_t order, std::size_t count, bool table) {
     const Exclusive exclusive(*engine);
+    const Parcel parcel = to_parcel(columns, times, ids, blocks, order, count, table);
     engine->begin();
-    Input input;
-    input.table = table;
-    Strings& strings = engine->strings();
-    for (const nb::handle column : columns) {
-        const auto kind = static_cast<Type>(nb::cast<int>(column[0]));
-        input.columns.push_back(to_column(column[2], kind, nb::cast<std::size_t>(column[1]), strings));
-    }
-    for (const nb::handle given : times) {
-        const auto* from = at_address<Time>(nb::cast<std::uintptr_t>(given[0]));
-        input.times.emplace_back(from, from + nb::cast<std::size_t>(given[1]));
-    }
-    for (const nb::handle given : ids) {
-        const Column texts = to_column(given[1], Type::String, nb::cast<std::size_t>(given[0]), strings);
-        std::vector<std::uint32_t>& numbers = input.ids.emplace_back();
-        for (std::size_t i = 0; i < texts.bits.size(); ++i) {
-            numbers.push_back(texts.null[i] ? no_id : as_string(texts.bits[i]));
-        }
-    }
-    for (const nb::handle given : blocks) {
-        InputBlock block{nb::cast<std::uint32_t>(given[0]), {}, &input.times[nb::cast<std::size_t>(given[2])], nullptr};
-        for (const nb::handle column : nb::cast<nb::sequence>(given[1])) {
-            block.columns.push_back(&input.columns[nb::cast<std::size_t>(column)]);
-        }
-        const auto which = nb::cast<std::int64_t>(given[3]);
-        if (which >= 0) block.ids = &input.ids[static_cast<std::size_t>(which)];
-        input.blocks.push_back(std::move(block));
-    }
-    const auto* numbers = at_address<std::uint32_t>(order);
-    input.order.assign(numbers, numbers + count);
     {
         nb::gil_scoped_release release;
-        engine->send(input);
+        engine->send(unpack(parcel, engine->strings()));
     }
     return {engine, engine->end()};
+}
+
+// --- Several engines -------------------------------------------------------------------------------------
+
+using Batches = std::vector<std::shared_ptr<Batch>>;
+
+// Let a team do something, and put in order what came of it.
+template <typename Action>
+Result together(Team& team, Action action) {
+    std::deque<Exclusive> exclusive;
+    for (const std::shared_ptr<Engine>& engine : team.engines()) exclusive.emplace_back(*engine);
+    nb::gil_scoped_release release;
+    const Batches batches = action();
+    std::vector<Merge::Part> parts;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        if (batches[i]->size > 0 || !batches[i]->hits.empty()) parts.push_back({team.engines()[i], batches[i]});
+    }
+    if (parts.empty()) return {team.engines()[0], batches[0]};
+    if (parts.size() == 1) return {parts[0].engine, parts[0].batch};
+    const Merge::Part first = parts[0];
+    return {first.engine, first.batch, std::make_shared<Merge>(std::move(parts))};
+}
+
+Result team_send_one(Team& team, std::uint32_t type, Time time, nb::sequence values, nb::object id) {
+    Parcel parcel;
+    const std::uint32_t order = 0;
+    parcel.order = {&order, 1};
+    parcel.times.push_back(&time);
+    Parcel::Block block{type, {}, 0, -1};
+    const auto add = [](std::vector<Source>& to, Type kind, nb::handle value) {
+        Source& source = to.emplace_back();
+        source.type = kind;
+        source.count = 1;
+        source.layout = Source::Layout::Values;
+        add_value(source, value);
+    };
+    for (const nb::handle value : values) {
+        block.columns.push_back(parcel.columns.size());
+        add(parcel.columns, team.engines()[0]->store(type).type(static_cast<int>(parcel.columns.size())), value);
+    }
+    if (!id.is_none()) {
+        block.ids = 0;
+        add(parcel.ids, Type::String, id);
+    }
+    parcel.blocks.push_back(std::move(block));
+    return together(team, [&] { return team.send(parcel); });
+}
+
+Result team_send_input(Team& team, nb::sequence columns, nb::sequence times, nb::sequence ids,
+                       nb::sequence blocks, std::uintptr_t order, std::size_t count, bool table) {
+    const Parcel parcel = to_parcel(columns, times, ids, blocks, order, count, table);
+    return together(team, [&] { return team.send(parcel); });
+}
+
+void bind_team(nb::module_& m) {
+    nb::class_<Team>(m, "Team", "Kernels that look at one stream together, each at its share.")
+        .def_static("create",
+                    [](const std::vector<std::shared_ptr<Engine>>& engines, std::size_t threads) {
+                        return std::make_shared<Team>(engines, threads);
+                    })
+        .def("set_places",
+             [](Team& team, nb::sequence given) {
+                 // (first kernel, number of kernels, (kind of route, column) for each type)
+                 std::vector<Place> places;
+                 for (const nb::handle one : given) {
+                     Place place{nb::cast<std::size_t>(one[0]), nb::cast<std::size_t>(one[1]), {}};
+                     for (const nb::handle route : nb::cast<nb::sequence>(one[2])) {
+                         place.routes.push_back(
+                             {static_cast<Route::By>(nb::cast<int>(route[0])), nb::cast<int>(route[1])});
+                     }
+                     places.push_back(std::move(place));
+                 }
+                 team.set_places(std::move(places));
+             })
+        .def("send_one", &team_send_one, nb::arg("type"), nb::arg("time"), nb::arg("values"),
+             nb::arg("id").none())
+        .def("send_input", &team_send_input)
+        .def("advance", [](Team& team, Time time) { return together(team, [&] { return team.advance(time); }); })
+        .def("flush",
+             [](Team& team, nb::object until) {
+                 const bool has_until = !until.is_none();
+                 const Time time = has_until ? nb::cast<Time>(until) : 0;
+                 return together(team, [&] { return team.flush(has_until, time); });
+             },
+             nb::arg("until").none());
 }
 
 std::size_t evidence_index(const Evidence& evidence, Row row) {
@@ -450,7 +544,9 @@ void bind_engine(nb::module_& m) {
              })
         .def("type_counts",
              [](Engine& e, std::uint32_t type) {
-                 return nb::make_tuple(e.store(type).arrived, e.store(type).size());
+                 // from outside, by rules, stored, gone again
+                 const Store& store = e.store(type);
+                 return nb::make_tuple(store.arrived, store.made, store.size(), store.first());
              })
         .def("stored",
              [](Engine& e, std::uint32_t type) {
@@ -459,11 +555,14 @@ void bind_engine(nb::module_& m) {
                  nb::list events;
                  for (Row row = store.first(); row < store.end(); ++row) {
                      const std::size_t i = store.index(row);
-                     events.append(nb::make_tuple(row, store.sequence(i), store.time(i),
+                     events.append(nb::make_tuple(store.sequence(i), store.time(i),
                                                   row_of(store.columns(), i, e.strings())));
                  }
                  return events;
              })
+        .def("join", &Engine::join)
+        .def("follow", &Engine::follow)
+        .def("mark", &Engine::mark)
         .def_static("create", [] { return std::make_shared<Engine>(); });
     m.def("send_one", &send_one, nb::arg("kernel"), nb::arg("type"), nb::arg("time"), nb::arg("values"),
           nb::arg("id").none());
@@ -504,88 +603,186 @@ void bind_snapshot(nb::module_& m) {
     });
 }
 
+// A composite event of a result, in the batch that has it.
+struct Found {
+    Engine& engine;
+    Batch& batch;
+    const Run& run;
+    std::uint64_t number;
+};
+
+Found find(const Result& result, std::uint64_t number) {
+    if (result.merge == nullptr) return {*result.engine, *result.batch, Engine::run_of(*result.batch, number), number};
+    const Piece& piece = result.merge->piece_of(number);
+    const Merge::Part& part = result.merge->parts[piece.part];
+    const Run& run = part.batch->runs[piece.run];
+    return {*part.engine, *part.batch, run, run.number + (number - piece.number)};
+}
+
+// Do something for each run of a table, in order; the batches' engines are the caller's.
+template <typename Action>
+void for_runs(const Result& result, std::size_t table, Action action) {
+    if (result.merge == nullptr) {
+        for (const Run& run : result.batch->runs) {
+            if (run.table == table) action(*result.engine, *result.batch, run);
+        }
+        return;
+    }
+    for (const std::size_t place : result.merge->tables()[table].pieces) {
+        const Piece& piece = result.merge->pieces[place];
+        const Merge::Part& part = result.merge->parts[piece.part];
+        action(*part.engine, *part.batch, result.merge->run(piece));
+    }
+}
+
+std::deque<Exclusive> all_engines(const Result& result) {
+    std::deque<Exclusive> exclusive;
+    if (result.merge == nullptr) {
+        exclusive.emplace_back(*result.engine);
+    } else {
+        for (const Merge::Part& part : result.merge->parts) exclusive.emplace_back(*part.engine);
+    }
+    return exclusive;
+}
+
+nb::tuple column_of(const Result& result, std::size_t table, std::size_t c) {
+    const std::deque<Exclusive> exclusive = all_engines(result);
+    std::vector<Slice> slices;
+    if (result.merge == nullptr) {
+        const Table& whole = result.batch->tables[table];
+        slices.push_back({&whole.columns[c], 0, whole.rows, &result.engine->strings()});
+        return to_arrow(slices, whole.columns[c].type);
+    }
+    for_runs(result, table, [&](Engine& engine, Batch& batch, const Run& run) {
+        slices.push_back({&batch.tables[run.table].columns[c], run.start, run.count, &engine.strings()});
+    });
+    return to_arrow(slices, slices[0].column->type);
+}
+
+// The ids of the composites of a table as texts; all have 32 characters.
+nb::tuple ids_of(const Result& result, std::size_t table) {
+    const std::deque<Exclusive> exclusive = all_engines(result);
+    std::string texts;
+    std::vector<std::int64_t> offsets(1, 0);
+    {
+        nb::gil_scoped_release release;
+        for_runs(result, table, [&](Engine& engine, Batch& batch, const Run& run) {
+            engine.seal(batch);
+            for (std::uint64_t i = 0; i < run.count; ++i) {
+                texts += engine.composite_id(batch, run, run.number + i);
+                offsets.push_back(static_cast<std::int64_t>(texts.size()));
+            }
+        });
+    }
+    return nb::make_tuple(nb::bytes("", 0), bytes_of(offsets.data(), offsets.size() * 8),
+                          bytes_of(texts.data(), texts.size()));
+}
+
+nb::tuple hit_of(Engine& engine, Batch& batch, const SubscriptionHit& hit, std::uint64_t number) {
+    if (hit.composite) {
+        return nb::make_tuple(hit.subscription, number, hit.type, hit.time, nb::list(), nb::none());
+    }
+    const Evidence& evidence = batch.evidence.at(hit.type);
+    const std::size_t at = evidence_index(evidence, hit.row);
+    const std::string_view id = engine.strings().text(engine.id_of(batch, hit.type, hit.row));
+    return nb::make_tuple(hit.subscription, -1, hit.type, hit.time, row_of(evidence.columns, at, engine.strings()),
+                          nb::str(id.data(), id.size()));
+}
+
+// (subscription, number of the composite or -1, type, time, values, id) in order
+nb::list hits_of(const Result& result) {
+    const std::deque<Exclusive> exclusive = all_engines(result);
+    nb::list hits;
+    if (result.merge == nullptr) {
+        result.engine->seal(*result.batch);
+        for (const SubscriptionHit& hit : result.batch->hits) {
+            hits.append(hit_of(*result.engine, *result.batch, hit, hit.number));
+        }
+        return hits;
+    }
+    for (const Merge::Part& part : result.merge->parts) part.engine->seal(*part.batch);
+    for (const MergedHit& hit : result.merge->hits()) {
+        const Merge::Part& part = result.merge->parts[hit.part];
+        hits.append(hit_of(*part.engine, *part.batch, part.batch->hits[hit.hit], hit.number));
+    }
+    return hits;
+}
+
+nb::list lineage_of(const Result& result, std::uint64_t number) {
+    // (type, time, values, id, origin) of each of its events, in order of declaration
+    const Found found = find(result, number);
+    Engine& engine = found.engine;
+    const Exclusive exclusive(engine);
+    engine.seal(found.batch);
+    const RuleCode& rule = engine.rule(found.run.rule);
+    nb::list events;
+    for (std::size_t i = 0; i < rule.types.size(); ++i) {
+        const Row row = engine.part_of(found.batch, found.run, found.number, i);
+        const Evidence& evidence = found.batch.evidence.at(rule.types[i]);
+        const std::size_t at = evidence_index(evidence, row);
+        const std::string_view id = engine.strings().text(engine.id_of(found.batch, rule.types[i], row));
+        events.append(nb::make_tuple(rule.types[i], evidence.times[at], row_of(evidence.columns, at, engine.strings()),
+                                     nb::str(id.data(), id.size()), static_cast<int>(evidence.origins[at])));
+    }
+    return events;
+}
+
 void bind_result(nb::module_& m) {
+    // Rules are meant by their order, which is the same in all engines.
     nb::class_<Result>(m, "Result", "The composite events of one call.")
-        .def("__len__", [](const Result& r) { return r.batch->size; })
+        .def("__len__", [](const Result& r) { return r.merge == nullptr ? r.batch->size : r.merge->size; })
         .def("late", [](const Result& r) { return r.batch->late; })
         .def("tables",
              [](const Result& r) {
                  nb::list tables;
-                 for (const Table& table : r.batch->tables) tables.append(nb::make_tuple(table.type, table.rows));
+                 if (r.merge == nullptr) {
+                     for (const Table& table : r.batch->tables) tables.append(nb::make_tuple(table.type, table.rows));
+                 } else {
+                     for (const auto& table : r.merge->tables()) tables.append(nb::make_tuple(table.type, table.rows));
+                 }
                  return tables;
              })
         .def("composite",
-             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
+             [](const Result& r, std::uint64_t number) {
                  // (type, rule, time, values)
-                 const Run& run = r.engine->run_of(*r.batch, number);
-                 const Table& table = r.batch->tables[run.table];
-                 return nb::make_tuple(table.type, run.rule, run.time,
-                                       row_of(table.columns, run.start + (number - run.number), r.engine->strings()));
+                 const Found found = find(r, number);
+                 const Exclusive exclusive(found.engine);
+                 const Table& table = found.batch.tables[found.run.table];
+                 const std::size_t row = found.run.start + (found.number - found.run.number);
+                 return nb::make_tuple(table.type, found.engine.rule(found.run.rule).order, found.run.time,
+                                       row_of(table.columns, row, found.engine.strings()));
              })
         .def("head",
-             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
-                 const Run& run = r.engine->run_of(*r.batch, number);
-                 return nb::make_tuple(r.batch->tables[run.table].type, run.rule, run.time);
+             [](const Result& r, std::uint64_t number) {
+                 const Found found = find(r, number);
+                 const Exclusive exclusive(found.engine);
+                 return nb::make_tuple(found.batch.tables[found.run.table].type,
+                                       found.engine.rule(found.run.rule).order, found.run.time);
              })
-        .def("column", [](const Result& r, std::size_t table,
-                          std::size_t c) { const Exclusive exclusive(*r.engine); return to_arrow(r.batch->tables[table].columns[c], r.engine->strings()); })
+        .def("column", &column_of)
         .def("table_runs",
              [](const Result& r, std::size_t table) {
                  // 64-bit numbers, row by row of the table: time; and rule
+                 const std::deque<Exclusive> exclusive = all_engines(r);
                  std::vector<Time> times;
-                 std::vector<std::int64_t> rules;
-                 for (const Run& run : r.batch->runs) {
-                     if (run.table != table) continue;
+                 std::vector<std::uint64_t> rules;
+                 for_runs(r, table, [&](Engine& engine, Batch&, const Run& run) {
                      times.insert(times.end(), run.count, run.time);
-                     rules.insert(rules.end(), run.count, run.rule);
-                 }
+                     rules.insert(rules.end(), run.count, engine.rule(run.rule).order);
+                 });
                  return nb::make_tuple(bytes_of(times.data(), times.size() * 8),
                                        bytes_of(rules.data(), rules.size() * 8));
              })
+        .def("ids", &ids_of)
         .def("id",
-             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
-                 if (!r.batch->sealed) r.engine->seal(*r.batch);
-                 return r.engine->composite_id(*r.batch, number);
+             [](const Result& r, std::uint64_t number) {
+                 const Found found = find(r, number);
+                 const Exclusive exclusive(found.engine);
+                 found.engine.seal(found.batch);
+                 return found.engine.composite_id(found.batch, found.run, found.number);
              })
-        .def("lineage",
-             [](const Result& r, std::uint64_t number) { const Exclusive exclusive(*r.engine);
-                 // (type, time, values, id, origin) of each of its events, in order of declaration
-                 if (!r.batch->sealed) r.engine->seal(*r.batch);
-                 const Run& run = r.engine->run_of(*r.batch, number);
-                 const RuleCode& rule = r.engine->rule(run.rule);
-                 nb::list events;
-                 for (std::size_t i = 0; i < rule.types.size(); ++i) {
-                     const Row row = r.engine->part_of(*r.batch, number, i);
-                     const Evidence& evidence = r.batch->evidence.at(rule.types[i]);
-                     const std::size_t at = evidence_index(evidence, row);
-                     const std::string_view id =
-                         r.engine->strings().text(r.engine->id_of(*r.batch, rule.types[i], row));
-                     events.append(nb::make_tuple(rule.types[i], evidence.times[at],
-                                                  row_of(evidence.columns, at, r.engine->strings()),
-                                                  nb::str(id.data(), id.size()),
-                                                  static_cast<int>(evidence.origins[at])));
-                 }
-                 return events;
-             })
-        .def("hits", [](const Result& r) { const Exclusive exclusive(*r.engine);
-            // (subscription, number of the composite or -1, type, time, values) in order
-            if (!r.batch->sealed) r.engine->seal(*r.batch);
-            nb::list hits;
-            for (const SubscriptionHit& hit : r.batch->hits) {
-                if (hit.composite) {
-                    hits.append(nb::make_tuple(hit.subscription, hit.number, hit.type, 0, nb::list(), nb::none()));
-                    continue;
-                }
-                const Evidence& evidence = r.batch->evidence.at(hit.type);
-                const std::size_t at = evidence_index(evidence, hit.row);
-                const std::string_view id =
-                    r.engine->strings().text(r.engine->id_of(*r.batch, hit.type, hit.row));
-                hits.append(nb::make_tuple(hit.subscription, -1, hit.type, evidence.times[at],
-                                           row_of(evidence.columns, at, r.engine->strings()),
-                                           nb::str(id.data(), id.size())));
-            }
-            return hits;
-        });
+        .def("lineage", &lineage_of)
+        .def("hits", &hits_of);
 }
 
 double exact_sum(const nb::iterable& values) {
@@ -621,6 +818,7 @@ NB_MODULE(_kernel, m) {
         return bytes_of(digest.data(), digest.size());
     });
     bind_engine(m);
+    bind_team(m);
     bind_result(m);
     bind_snapshot(m);
 }

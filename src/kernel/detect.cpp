@@ -35,12 +35,19 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
             hit_rules_.insert(hit_rules_.end(), predicate.terminates.begin(), predicate.terminates.end());
         }
         for (const std::uint32_t rule : predicate.sets) set_deadline(rule, event);
-        for (const std::uint32_t subscription : predicate.subscriptions) {
-            const bool composite = parent_ != no_parent;
-            batch_->hits.push_back({subscription, composite, composite ? parent_ : 0, type, row});
-            if (!composite) in_batch(type).oldest = std::min(in_batch(type).oldest, row);
-        }
+        hit_subscriptions_.insert(hit_subscriptions_.end(), predicate.subscriptions.begin(),
+                                  predicate.subscriptions.end());
     });
+    if (!hit_subscriptions_.empty()) {
+        const bool composite = parent_ != no_parent;
+        std::sort(hit_subscriptions_.begin(), hit_subscriptions_.end());
+        for (const std::uint32_t subscription : hit_subscriptions_) {
+            batch_->hits.push_back(
+                {subscription, composite, composite ? parent_ : 0, type, row, store.time(index), cause_});
+        }
+        if (!composite) in_batch(type).oldest = std::min(in_batch(type).oldest, row);
+        hit_subscriptions_.clear();
+    }
     if (!used) {
         store.drop_last();
         return;
@@ -80,7 +87,7 @@ void Engine::drain() {
         const std::uint32_t type = table.type;
         Store& store = *stores_[type];
         trim(type);
-        ++store.arrived;
+        ++store.made;
         const std::size_t index = store.append(run.time, next_sequence_++, Origin::Rule);
         for (std::size_t c = 0; c < table.columns.size(); ++c) {
             store.columns()[c].bits.push_back(table.columns[c].bits[run.start + at]);
@@ -529,7 +536,7 @@ void Engine::add_run(std::uint32_t rule, std::uint32_t number, std::size_t count
                      const Chosen& terminator) {
     batch_->runs.push_back({rule, number, static_cast<std::uint32_t>(count), batch_->size, table.rows,
                             table.lineage.size(), terminator.time(), terminator.row});
-    if (track_order) batch_->causes.push_back({cause_, parent_});
+    if (one_of_many_) batch_->causes.push_back({cause_, parent_});
     table.rows += count;
     batch_->size += count;
 }

@@ -172,7 +172,7 @@ void Engine::send(const Input& input) {
         const std::size_t which = input.order[number];
         const InputBlock& block = input.blocks[which];
         const std::size_t at = input.table ? number : next[which]++;
-        const Time time = (*block.times)[at];
+        const Time time = block.times[at];
         if (time < watermark_) {
             ++late_events;
             batch_->late.push_back(number);
@@ -183,16 +183,22 @@ void Engine::send(const Input& input) {
             latest_ = time;
             timers_until_ = time - 1;  // time begins with the first event
         }
-        cause_ = number;
+        const bool foreign = block.foreign || (block.shares != nullptr && block.shares[at] != input.share);
         latest_ = std::max(latest_, time);
         watermark_ = std::max(watermark_, time - delay);
         if (delay > 0) {
             // Before anything was processed, an event may come that is older than the first.
-            timers_until_ = next_sequence_ == 0 ? std::min(timers_until_, time - 1) : timers_until_;
-            hold(block, at);
+            timers_until_ = sequence() == 0 ? std::min(timers_until_, time - 1) : timers_until_;
+            hold(block, at, foreign);
+            continue;
+        }
+        const std::uint64_t arrival = arrivals_++;
+        if (foreign) {
+            pass_by(block.type, time);
             continue;
         }
         accept(block.type, time);
+        cause_ = arrival;
         Store& store = *stores_[block.type];
         const std::uint32_t id = block.ids == nullptr ? no_id : (*block.ids)[at];
         const Origin origin = id == no_id ? Origin::Content : Origin::Source;
@@ -209,8 +215,9 @@ void Engine::send(const Input& input) {
     if (started_) pass_time(watermark_ - 1);
 }
 
-void Engine::hold(const InputBlock& block, std::size_t at) {
-    Pending pending{(*block.times)[at], arrivals_++, block.type, block.ids == nullptr ? no_id : (*block.ids)[at], {}};
+void Engine::hold(const InputBlock& block, std::size_t at, bool foreign) {
+    if (foreign) return pending_.push({block.times[at], arrivals_++, block.type, Pending::elsewhere, {}});
+    Pending pending{block.times[at], arrivals_++, block.type, block.ids == nullptr ? no_id : (*block.ids)[at], {}};
     pending.values.reserve(block.columns.size());
     for (const Column* column : block.columns) {
         const Value value = column->at(at);
@@ -223,9 +230,14 @@ void Engine::hold(const InputBlock& block, std::size_t at) {
 
 void Engine::release(Time until) {
     while (!pending_.empty() && pending_.top().time <= until) {
-        const Pending event = pending_.top();
+        Pending event = std::move(const_cast<Pending&>(pending_.top()));  // its place in the order stays
         pending_.pop();
+        if (event.foreign()) {
+            pass_by(event.type, event.time);
+            continue;
+        }
         accept(event.type, event.time);
+        cause_ = event.arrival;
         Store& store = *stores_[event.type];
         const Origin origin = event.id == no_id ? Origin::Content : Origin::Source;
         const std::size_t index = store.append(event.time, next_sequence_++, origin, event.id);
@@ -235,13 +247,7 @@ void Engine::release(Time until) {
         }
         parent_ = no_parent;
         offer(event.type, index);
-        // The store holds its texts for itself by now.
-        for (std::size_t c = 0; c < event.values.size(); ++c) {
-            if (store.columns()[c].type == Type::String && !event.values[c].null) {
-                strings_.release(as_string(event.values[c].bits));
-            }
-        }
-        if (event.id != no_id) strings_.release(event.id);
+        release_texts(event);  // the store holds them for itself by now
         if (!queue_.empty()) drain();
     }
 }
@@ -253,6 +259,21 @@ void Engine::accept(std::uint32_t type, Time time) {
     ++stores_[type]->arrived;
     trim(type);
     if (++since_trim_ >= std::max<std::uint64_t>(trim_every, stores_.size())) trim_all();
+    tick();
+}
+
+// Take note of an event that another engine looks at. Timers can wait: nothing of this engine's comes between.
+void Engine::pass_by(std::uint32_t type, Time time) {
+    now_ = std::max(now_, time);
+    ++stores_[type]->arrived;
+    if (++since_trim_ >= std::max<std::uint64_t>(trim_every, stores_.size())) trim_all();
+    tick();
+}
+
+// Go on to the next event from outside. Engines that share a stream give it the same place in the order, however
+// much each has made of those before it; only where that is more than there is room for, one runs ahead.
+void Engine::tick() {
+    if (one_of_many_) next_sequence_ = std::max(next_sequence_, ticks_++ << spacing);
 }
 
 void Engine::advance(Time time) {
@@ -357,6 +378,7 @@ void Engine::fire_calendar(Time instant) {
     Store& store = *stores_[timer_type_];
     chosen_.resize(std::max<std::size_t>(chosen_.size(), 2));
     bool fired = false;
+    cause_ = timer_cause;
     for (const std::uint32_t number : std::vector<std::uint32_t>(calendar_rules_)) {
         const RuleCode& rule = rules_[number];
         chosen_[0] = {&store, index, store.row(index)};
@@ -397,6 +419,7 @@ void Engine::expire(const Deadline& deadline) {
     chosen_.resize(std::max<std::size_t>(chosen_.size(), 2));
     chosen_[0] = {&timers, index, timers.row(index)};
     chosen_[1] = {&firsts, firsts.index(deadline.first), deadline.first};
+    cause_ = timer_cause;
     parent_ = no_parent;
     fire(deadline.rule);
     drain();

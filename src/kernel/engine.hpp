@@ -25,21 +25,41 @@ namespace tyrex {
 struct InputBlock {
     std::uint32_t type;
     std::vector<const Column*> columns;  // in declared order
-    const std::vector<Time>* times;
+    const Time* times;
     const std::vector<std::uint32_t>* ids;  // given by the source, or no_id; null if none has one
+    const std::uint16_t* shares = nullptr;  // to which share each event belongs; null if all are the engine's own
+    bool foreign = false;                   // none is its own
 };
 
 // Events in the order of their arrival, as columns; texts are interned.
 //
 // `order` says to which block each event belongs. In a `table` an event's row is its place in that order, and
 // blocks share columns; otherwise each block has columns, and rows, of its own.
+//
+// An engine that is one of many learns of all events, as they move time on, and looks at those of its share.
 struct Input {
     std::deque<Column> columns;
-    std::deque<std::vector<Time>> times;
     std::deque<std::vector<std::uint32_t>> ids;
     std::vector<InputBlock> blocks;
-    std::vector<std::uint32_t> order;
+    std::span<const std::uint32_t> order;
     bool table = false;
+    std::uint16_t share = 0;
+};
+
+// An event that waits for the watermark. Of a foreign one only its place in the order is known.
+struct Pending {
+    Time time;
+    std::uint64_t arrival;
+    std::uint32_t type;
+    std::uint32_t id;  // a text, no_id, or `elsewhere`
+    std::vector<Value> values;
+
+    static constexpr std::uint32_t elsewhere = no_id - 1;
+
+    bool foreign() const { return id == elsewhere; }
+    bool operator>(const Pending& other) const {
+        return time != other.time ? time > other.time : arrival > other.arrival;
+    }
 };
 
 // T-Rex's engine: rules over stored events (T-Rex paper, section 4), event by event, in order of time.
@@ -90,37 +110,39 @@ public:
     // Copy what a batch refers to, so that it needs the engine no more.
     void seal(Batch& batch);
     std::string composite_id(Batch& batch, std::uint64_t number);
+    std::string composite_id(Batch& batch, const Run& run, std::uint64_t number);
     std::uint32_t id_of(Batch& batch, std::uint32_t type, Row row);
-    Row part_of(const Batch& batch, std::uint64_t number, std::size_t place) const;
-    const Run& run_of(const Batch& batch, std::uint64_t number) const;
+    Row part_of(const Batch& batch, const Run& run, std::uint64_t number, std::size_t place) const;
+    static const Run& run_of(const Batch& batch, std::uint64_t number);
 
     std::mutex busy;  // held by whoever works with the engine or reads one of its batches
 
+    // --- As one of many engines that share the events of a stream
+    void join();
+    // Know of time and of what waits what another one knows.
+    void follow(const Engine& other);
+    // The place in the order at which rules are deployed: that of the next event. The same for all engines.
+    void mark(Sequence moment);
+    std::vector<Pending> take_pending();
+    void give_pending(std::vector<Pending> pending);
+    void hold_texts(Pending& pending, const Strings& from);
+    void release_texts(Pending& pending);
+
+    static constexpr int spacing = 16;  // bits for what follows from one event
+
     Time delay = 0;
-    bool track_order = false;  // note for each run what it follows from
     std::uint64_t late_events = 0;
     std::size_t open_deadlines() const;
     std::size_t waiting() const { return pending_.size(); }
     std::size_t bytes() const;
     bool has_time() const { return started_; }
     Time now() const { return latest_; }
-    Sequence sequence() const { return next_sequence_; }
+    Sequence sequence() const { return std::max(next_sequence_, ticks_ << spacing); }
 
 private:
     friend class SnapshotWriter;
     friend class SnapshotReader;
 
-    struct Pending {
-        Time time;
-        std::uint64_t arrival;
-        std::uint32_t type;
-        std::uint32_t id;
-        std::vector<Value> values;
-
-        bool operator>(const Pending& other) const {
-            return time != other.time ? time > other.time : arrival > other.arrival;
-        }
-    };
     struct Deadline {
         Time due;
         Sequence sequence;  // of what set it
@@ -139,9 +161,11 @@ private:
     };
 
     // Order and time
-    void hold(const InputBlock& block, std::size_t at);
+    void hold(const InputBlock& block, std::size_t at, bool foreign);
     void release(Time until);
     void accept(std::uint32_t type, Time time);
+    void pass_by(std::uint32_t type, Time time);
+    void tick();
     void pass_time(Time until);
     bool next_calendar(Time until, Time& instant);
     bool fits(const RuleCode& rule, const TimerFields& fields) const;
@@ -200,6 +224,8 @@ private:
     Time now_ = 0;         // of the event that is being processed
     Time timers_until_ = 0;
     Sequence next_sequence_ = 0;
+    bool one_of_many_ = false;
+    Sequence ticks_ = 0;  // as one of many: the events from outside, so that all agree on places in the order
     std::uint64_t arrivals_ = 0;
     std::uint64_t cause_ = 0;
     std::uint64_t parent_ = no_parent;
@@ -234,6 +260,7 @@ private:
     std::vector<Chosen> chosen_;
     std::vector<Row> matches_;  // the chosen rows of each match, one after the other
     std::vector<std::uint32_t> hit_rules_;
+    std::vector<std::uint32_t> hit_subscriptions_;
     std::vector<Bits> key_;
 };
 

@@ -140,7 +140,7 @@ void Engine::keep(Batch& batch, std::uint32_t type, Row oldest, Row until) {
     copy_rows(batch.evidence[type], store, start_of_instant(store, oldest), until);
 }
 
-const Run& Engine::run_of(const Batch& batch, std::uint64_t number) const {
+const Run& Engine::run_of(const Batch& batch, std::uint64_t number) {
     return *(std::upper_bound(batch.runs.begin(), batch.runs.end(), number,
                               [](std::uint64_t n, const Run& run) { return n < run.number; }) -
              1);
@@ -176,8 +176,7 @@ std::uint32_t Engine::identify(Evidence& evidence, std::uint32_t type, std::size
 }
 
 // The row of the event that a composite has at a place of its rule.
-Row Engine::part_of(const Batch& batch, std::uint64_t number, std::size_t place) const {
-    const Run& run = run_of(batch, number);
+Row Engine::part_of(const Batch& batch, const Run& run, std::uint64_t number, std::size_t place) const {
     const RuleCode& rule = rules_[run.rule];
     if (place == 0) return run.terminator;
     const Row* lineage = batch.tables[run.table].lineage.data() + run.lineage;
@@ -187,14 +186,17 @@ Row Engine::part_of(const Batch& batch, std::uint64_t number, std::size_t place)
 }
 
 std::string Engine::composite_id(Batch& batch, std::uint64_t number) {
-    const Run& run = run_of(batch, number);
+    return composite_id(batch, run_of(batch, number), number);
+}
+
+std::string Engine::composite_id(Batch& batch, const Run& run, std::uint64_t number) {
     const RuleCode& rule = rules_[run.rule];
     std::string content = "C";
     put_string(content, rule.name);
     const auto count = static_cast<std::uint32_t>(rule.types.size());
     put(content, &count, 4);
     for (std::size_t i = 0; i < count; ++i) {
-        put_string(content, strings_.text(id_of(batch, rule.types[i], part_of(batch, number, i))));
+        put_string(content, strings_.text(id_of(batch, rule.types[i], part_of(batch, run, number, i))));
     }
     return hexadecimal(blake2b_16(content));
 }

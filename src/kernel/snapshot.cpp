@@ -135,6 +135,7 @@ private:
         out_.put(engine_.now_);
         out_.put(engine_.timers_until_);
         out_.put(engine_.next_sequence_);
+        out_.put(engine_.ticks_);
         out_.put(engine_.arrivals_);
         out_.put(engine_.late_events);
         out_.put(engine_.machine_.overflows);
@@ -142,6 +143,7 @@ private:
 
     void write_store(const Store& store) {
         out_.put(store.arrived);
+        out_.put(store.made);
         out_.put(store.first());
         out_.put(static_cast<std::uint64_t>(store.size()));
         for (Row row = store.first(); row < store.end(); ++row) {
@@ -202,10 +204,12 @@ private:
         auto pending = engine_.pending_;
         out_.put(static_cast<std::uint64_t>(pending.size()));
         for (; !pending.empty(); pending.pop()) {
-            const Engine::Pending& event = pending.top();
+            const Pending& event = pending.top();
             out_.put(event.time);
             out_.put(event.arrival);
             out_.put(event.type);
+            out_.put(event.foreign());
+            if (event.foreign()) continue;
             out_.put_text(event.id, engine_.strings_);
             for (std::size_t c = 0; c < event.values.size(); ++c) {
                 out_.put_value(event.values[c], engine_.stores_[event.type]->type(static_cast<int>(c)),
@@ -247,6 +251,7 @@ private:
         engine_.now_ = in_.get<Time>();
         engine_.timers_until_ = in_.get<Time>();
         engine_.next_sequence_ = in_.get<Sequence>();
+        engine_.ticks_ = in_.get<Sequence>();
         engine_.arrivals_ = in_.get<std::uint64_t>();
         engine_.late_events = in_.get<std::uint64_t>();
         engine_.machine_.overflows = in_.get<std::uint64_t>();
@@ -254,6 +259,7 @@ private:
 
     void read_store(Store& store) {
         store.arrived = in_.get<std::uint64_t>();
+        store.made = in_.get<std::uint64_t>();
         store.start_at(in_.get<Row>());
         const std::uint64_t count = in_.count();
         for (std::uint64_t i = 0; i < count; ++i) {
@@ -311,11 +317,16 @@ private:
     void read_pending() {
         const std::uint64_t count = in_.count();
         for (std::uint64_t i = 0; i < count; ++i) {
-            Engine::Pending event;
+            Pending event{};
             event.time = in_.get<Time>();
             event.arrival = in_.get<std::uint64_t>();
             event.type = in_.get<std::uint32_t>();
             if (event.type >= engine_.stores_.size()) Reader::fail();
+            if (in_.get<std::uint8_t>() != 0) {
+                event.id = Pending::elsewhere;
+                engine_.pending_.push(std::move(event));
+                continue;
+            }
             event.id = in_.get_text();
             if (event.id != no_id) engine_.strings_.retain(event.id);
             for (const Column& column : engine_.stores_[event.type]->columns()) {

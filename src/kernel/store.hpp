@@ -76,7 +76,8 @@ public:
     std::size_t bytes() const;
 
     Time horizon = 0;  // how long events of this type are needed
-    std::uint64_t arrived = 0;
+    std::uint64_t arrived = 0;  // from outside, those too that another kernel keeps
+    std::uint64_t made = 0;     // by rules
 
 private:
     std::string name_;

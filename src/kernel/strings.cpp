@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint32_t empty = 0xffffffff;
 
+}  // namespace
+
 std::uint64_t hash_text(std::string_view text) {
     std::uint64_t hash = mix(text.size() + 0x9e3779b97f4a7c15ULL);
     const char* at = text.data();
@@ -28,8 +30,6 @@ std::uint64_t hash_text(std::string_view text) {
     }
     return hash;
 }
-
-}  // namespace
 
 Strings::Strings() : table_(64, empty) {}
 

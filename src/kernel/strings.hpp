@@ -9,6 +9,9 @@
 
 namespace tyrex {
 
+// Depends on the content alone, and stays as it is: snapshots rely on where texts were sent by it.
+std::uint64_t hash_text(std::string_view text);
+
 // Every distinct text once, known by a number: equal texts have equal numbers.
 //
 // A text lives as long as someone retains it. When the last one releases it, it waits in a queue until

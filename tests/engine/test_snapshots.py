@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tyrex import Engine, Event, parse
-from tyrex.engine.engine import Stats
 from tyrex.engine.snapshot import MAGIC, VERSION, SnapshotError
+from tyrex.engine.stats import Stats
 from tyrex.events import parse_events
 
 TYPES = """
@@ -151,12 +151,13 @@ SNAPSHOT = _rich().snapshot()
 # What it keeps
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_restored_engine_goes_on_as_the_other_would(kind: Kind) -> None:
+def test_a_restored_engine_goes_on_as_the_other_would(kind: Kind, threads: int) -> None:
     """At whatever event the snapshot is taken: results, ids, counts, open deadlines."""
     events = _events(kind.events)
     for at in range(len(events) + 1):
-        engine = Engine(TYPES + kind.rules, delay=kind.delay)
+        engine = Engine(TYPES + kind.rules, delay=kind.delay, threads=threads)
         engine.send_batch(events[:at])
         twin = Engine.restore(engine.snapshot())
         assert _counts(twin) == _counts(engine)
@@ -166,10 +167,11 @@ def test_a_restored_engine_goes_on_as_the_other_would(kind: Kind) -> None:
         assert _counts(twin) == _counts(engine)
 
 
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_snapshot_of_a_restored_engine_is_the_same(kind: Kind) -> None:
+def test_a_snapshot_of_a_restored_engine_is_the_same(kind: Kind, threads: int) -> None:
     """Nothing is lost on the way, however often it is gone."""
-    engine = Engine(TYPES + kind.rules, delay=kind.delay)
+    engine = Engine(TYPES + kind.rules, delay=kind.delay, threads=threads)
     engine.send_batch(_events(kind.events)[:-1])
     first = engine.snapshot()
     assert engine.snapshot() == first

@@ -192,9 +192,6 @@ def test_equal_filters_are_called_in_the_order_of_their_subscription() -> None:
     assert log == ["first A(1)", "second A(1)", "first A(2)", "second A(2)"]
 
 
-@pytest.mark.xfail(
-    strict=True, reason="of different filters on one event the static index decides which comes first"
-)
 def test_different_filters_are_called_in_the_order_of_their_subscription() -> None:
     """As far as one event is concerned."""
     engine, log = Engine(RULES), _Log()

@@ -86,8 +86,8 @@ class Deployment:
         self._texts: dict[str, int] = {}
         self._horizons: dict[str, int] = {}
         self._subscriptions: dict[int, tuple[_Key, str]] = {}
+        self._next_number = 0
         self.rules: dict[str, Deployed] = {}
-        self.by_number: list[Deployed] = []
         self.add_types({TIMER.name: TIMER, UNKNOWN.name: UNKNOWN})
         kernel.set_timer_type(self._type_numbers[TIMER.name])
 
@@ -118,13 +118,16 @@ class Deployment:
 
     # Rules
 
-    def add(self, plans: Sequence[RulePlan], moments: Sequence[int]) -> None:
-        """Deploy rules; the moments tell apart what was deployed before different events."""
-        for plan, moment in zip(plans, moments, strict=True):
-            deployed = Deployed(plan, len(self.by_number), len(self.by_number), moment)
+    def add(self, plans: Sequence[RulePlan], moments: Sequence[int], orders: Sequence[int]) -> None:
+        """Deploy rules; the moments tell apart what was deployed before different events.
+
+        The orders are those of all rules of the engine, of which this kernel may have a part.
+        """
+        for plan, moment, order in zip(plans, moments, orders, strict=True):
+            deployed = Deployed(plan, self._next_number, order, moment)
+            self._next_number += 1
             _RuleWriter(self, deployed, moment).write()
             self.rules[plan.name] = deployed
-            self.by_number.append(deployed)
         self.settle()
 
     def remove(self, name: str) -> None:

@@ -112,7 +112,11 @@ class Detections(Sequence[Event]):
         return tuple(found)
 
     def tables(self) -> dict[str, pa.Table]:
-        """The composite events as Arrow tables, one for each type that occurs."""
+        """The composite events as Arrow tables, one for each type that occurs.
+
+        The columns are `timestamp`, `id`, `rule` and the attributes; an attribute that has one of these names itself
+        is in the column `attributes.id`, say, as where events are written to files.
+        """
         import pyarrow as pa
 
         tables = {}
@@ -124,10 +128,13 @@ class Detections(Sequence[Event]):
                 "timestamp": pa.Array.from_buffers(
                     pa.timestamp("us", "UTC"), rows, [None, pa.py_buffer(times)]
                 ),
+                "id": _arrow(self.result.ids(number), ValueType.STRING, rows),
                 "rule": pa.array(self.names.rules, pa.string()).take(rule_numbers),
             }
+            reserved = frozenset(columns)
             for position, attribute in enumerate(declared.attributes):
-                columns[attribute.name] = _arrow(self.result.column(number, position), attribute.type, rows)
+                name = f"attributes.{attribute.name}" if attribute.name in reserved else attribute.name
+                columns[name] = _arrow(self.result.column(number, position), attribute.type, rows)
             tables[declared.name] = pa.table(columns)
         return tables
 

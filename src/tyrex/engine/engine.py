@@ -3,71 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from functools import wraps
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
-from tyrex import _kernel
-from tyrex.engine.deploy import UNKNOWN, Deployment
+from tyrex.engine.deploy import UNKNOWN
 from tyrex.engine.detections import Composite, Detections, Names
 from tyrex.engine.encode import Encoded, Encoder, as_table, event_of, events_of
+from tyrex.engine.layout import Layout
+from tyrex.engine.places import Places
 from tyrex.engine.provenance import Provenance, why
 from tyrex.engine.snapshot import RuleRecord, Snapshot, SnapshotError
+from tyrex.engine.stats import Stats, stats_of
 from tyrex.engine.why_not import WhyNot, why_not
-from tyrex.engine.zones import offsets
 from tyrex.events import Event, Value, to_microseconds
 from tyrex.rules import RuleSet, parse
 from tyrex.tesla.checked import CheckedRules
 from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.tesla.durations import parse_duration
-from tyrex.tesla.types import TIMER
+from tyrex.tesla.types import EventType
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from tyrex._kernel import Result
 
 Moment: TypeAlias = int | float | str | datetime | Decimal
 """A point in time: seconds since the epoch, ISO 8601 text, or a datetime."""
 Span: TypeAlias = int | float | str | timedelta
 """A length of time: seconds, text such as "5 min", or a timedelta."""
-
-
-@dataclass(frozen=True)
-class RuleStats:
-    """What a rule has done."""
-
-    evaluated: int
-    """How often its terminator came."""
-    fired: int
-    """How many composite events it made."""
-
-
-@dataclass(frozen=True)
-class TypeStats:
-    """What is known of a type of events."""
-
-    arrived: int
-    stored: int
-
-
-@dataclass(frozen=True)
-class Stats:
-    """Counts of an engine since it was made."""
-
-    rules: Mapping[str, RuleStats]
-    types: Mapping[str, TypeStats]
-    stored: int
-    """Events that some window may still reach."""
-    bytes: int
-    """About how much memory they take."""
-    late: int
-    unused: int
-    """Events of types that no rule knows."""
-    waiting: int
-    """Events that wait for the watermark."""
-    open_deadlines: int
-    overflows: int
-    """Values that became null because they did not fit into 64 bits."""
 
 
 class RuleInUse(ValueError):
@@ -88,8 +54,19 @@ class UnknownSubscription(KeyError):
         return str(self.args[0])
 
 
-def _change_case(text: str, upper: bool) -> str:
-    return text.upper() if upper else text.lower()
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _alone(method: Callable[Concatenate[Engine, P], T]) -> Callable[Concatenate[Engine, P], T]:
+    """A method of an engine that waits until no other thread is in it."""
+
+    @wraps(method)
+    def alone(self: Engine, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return alone
 
 
 class Engine:
@@ -103,16 +80,39 @@ class Engine:
     ['Hot@10(area="A1")']
     """
 
-    def __init__(self, rules: RuleSet | str, *, delay: Span = 0, time_zone: str = "UTC") -> None:
-        self._kernel = _kernel.Kernel.create()
-        self._kernel.set_casing(_change_case)
-        self._kernel.set_zone(*offsets(time_zone))
-        self._kernel.delay = microseconds(delay)
+    def __init__(
+        self, rules: RuleSet | str, *, delay: Span = 0, time_zone: str = "UTC", threads: int = 1
+    ) -> None:
+        """An engine for these rules.
+
+        Events may come so much late as `delay` says. With several `threads`, rules and events are divided among
+        them as far as the rules allow; what is detected, and its order, does not change.
+        """
+        if threads < 1:
+            raise ValueError(f"threads must be at least 1, found {threads}")
+        given = parse(rules) if isinstance(rules, str) else rules
+        layout = Layout.empty(threads).with_rules([rule.plan for rule in given], given.types)
+        self._set_up(layout, given, microseconds(delay), time_zone)
+
+    def _set_up(
+        self,
+        layout: Layout,
+        rules: RuleSet,
+        delay: int,
+        time_zone: str,
+        *,
+        types: Mapping[str, EventType] | None = None,
+        moments: Sequence[int] | None = None,
+    ) -> None:
+        self.delay = delay
         self.time_zone = time_zone
-        self._deployment = Deployment(self._kernel)
+        self.threads = layout.threads
+        self._lock = RLock()  # one call after the other, from whichever thread; callbacks run outside of it
+        self._places = Places(layout, delay=delay, time_zone=time_zone)
+        self._places.add_types(types or {})
         self._callbacks: dict[int, Callable[[Event], object]] = {}
         self._next_subscription = 1
-        self._deploy(parse(rules) if isinstance(rules, str) else rules)
+        self._deploy(layout, rules, moments)
 
     # Rules
 
@@ -121,55 +121,60 @@ class Engine:
         """The deployed rules."""
         return self._rules
 
+    @_alone
     def deploy(self, text: str) -> list[str]:
         """Add the rules of a text; their names. They see what comes from now on; the others go on as before."""
-        before = {rule.name for rule in self._rules}
-        self._deploy(parse(text, known=self._rules))
-        return [rule.name for rule in self._rules if rule.name not in before]
+        rules = parse(text, known=self._rules)
+        known = self._places.rules
+        plans = [known[rule.name].plan if rule.name in known else rule.plan for rule in rules]
+        new = [plan.name for plan in plans if plan.name not in known]
+        self._deploy(self._places.layout.with_rules(plans, rules.types), rules)
+        return new
 
-    def _deploy(self, rules: RuleSet, moments: Sequence[int] | None = None) -> None:
+    def _deploy(self, layout: Layout, rules: RuleSet, moments: Sequence[int] | None = None) -> None:
         self._rules = rules
-        deployment = self._deployment
-        deployment.add_types(rules.types)
-        plans = [rule.plan for rule in rules if rule.name not in deployment.rules]
-        deployment.add(plans, moments or [self._kernel.sequence] * len(plans))
-        numbers = {name: deployment.type_number(name) for name in rules.types}
-        self._encoder = Encoder(rules.types, numbers, deployment.type_number(UNKNOWN.name))
-        self._names = Names(
-            [deployment.types[name] for name in deployment.type_names],
-            [deployed.plan.name for deployed in deployment.by_number],
-        )
+        places = self._places
+        places.add_types(rules.types)
+        places.deploy(layout, [rule.plan for rule in rules if rule.name not in places.rules], moments)
+        numbers = {name: places.type_number(name) for name in rules.types}
+        self._encoder = Encoder(rules.types, numbers, places.type_number(UNKNOWN.name))
+        self._names = Names(list(places.types.values()), [deployed.plan.name for deployed in places.by_order])
 
+    @_alone
     def undeploy(self, name: str) -> None:
         """Take a rule away; refused while other rules use what it makes."""
         self._known(name)
-        users = self._deployment.users_of(name)
+        deployment = self._places.place_of(name).deployment
+        users = deployment.users_of(name)
         if users:
-            made = self._deployment.rules[name].plan.defines.name
+            made = deployment.rules[name].plan.defines.name
             raise RuleInUse(
                 f"rule `{name}` defines `{made}`, which {listing(users)} look{'s' if len(users) == 1 else ''} at; "
                 "undeploy that first"
             )
-        self._deployment.remove(name)
+        self._places.undeploy(name)
         self._rules = self._rules.without(name)
 
+    @_alone
     def pause(self, name: str) -> None:
         """Let a rule make nothing until it is resumed; its windows go on filling."""
         self._known(name)
-        self._kernel.set_paused(self._deployment.rules[name].number, True)
+        self._places.set_paused(name, True)
 
+    @_alone
     def resume(self, name: str) -> None:
         """Let a paused rule go on."""
         self._known(name)
-        self._kernel.set_paused(self._deployment.rules[name].number, False)
+        self._places.set_paused(name, False)
 
     def _known(self, name: str) -> None:
-        if name not in self._deployment.rules:
-            near = did_you_mean(name, self._deployment.rules)
+        if name not in self._places.rules:
+            near = did_you_mean(name, self._places.rules)
             raise UnknownRule(f"there is no rule `{name}`" + (f"; {near}" if near else ""))
 
     # Subscriptions
 
+    @_alone
     def subscribe(self, filter: str, callback: Callable[[Event], object]) -> int:
         """Call back with each event that a TESLA filter lets through, after the call that brought it.
 
@@ -179,15 +184,16 @@ class Engine:
         checked = self._rules.subscription(filter)
         number = self._next_subscription
         self._next_subscription += 1
-        self._deployment.subscribe(number, checked)
+        self._places.subscribe(number, checked)
         self._callbacks[number] = callback
         return number
 
+    @_alone
     def unsubscribe(self, number: int) -> None:
         """End a subscription."""
         if number not in self._callbacks:
             raise UnknownSubscription(f"there is no subscription {number}")
-        self._deployment.unsubscribe(number)
+        self._places.unsubscribe(number)
         del self._callbacks[number]
 
     def _call_back(self, detections: Detections) -> None:
@@ -209,8 +215,9 @@ class Engine:
     ) -> list[Event]:
         """Send one event; the composite events that follow from it."""
         event = Event(type, to_microseconds(timestamp), attributes, id)
-        number, values = self._encoder.one(event)
-        result = _kernel.send_one(self._kernel, number, event.timestamp, values, id)
+        with self._lock:
+            number, values = self._encoder.one(event)
+            result = self._places.send_one(number, event.timestamp, values, id)
         late = (event,) if result.late() else ()
         return list(self._detected(result, late))
 
@@ -226,39 +233,24 @@ class Engine:
         type has none of that name, and perhaps `id`; if attributes are in columns of other names, `places` says
         for each type in which. Other events are `Event`s or dicts as in JSON lines.
         """
-        if (
-            isinstance(events, Iterable)
-            and not hasattr(events, "column_names")
-            and not hasattr(events, "schema")
-        ):
-            objects = [e if isinstance(e, Event) else event_of(e) for e in events]
-            encoded = self._encoder.events(objects)
-            result = self._send(encoded)
-            return self._detected(result, [objects[number] for number in result.late()])
         table = as_table(events)
         if table is not None:
-            result = self._send(self._encoder.arrow(table, places))
+            with self._lock:
+                result = self._send(self._encoder.arrow(table, places))
             late = result.late()
             return self._detected(result, events_of(table.take(late)) if late else ())
-        objects = [
-            e if isinstance(e, Event) else event_of(e)
-            for e in cast(Iterable[Event | Mapping[str, Any]], events)
-        ]
-        result = self._send(self._encoder.events(objects))
+        given = cast(Iterable[Event | Mapping[str, Any]], events)
+        objects = [e if isinstance(e, Event) else event_of(e) for e in given]
+        with self._lock:
+            result = self._send(self._encoder.events(objects))
         return self._detected(result, [objects[number] for number in result.late()])
 
-    def _send(self, encoded: Encoded) -> _kernel.Result:
-        return _kernel.send_input(
-            self._kernel,
-            encoded.columns,
-            encoded.times,
-            encoded.ids,
-            encoded.blocks,
-            *encoded.order,
-            encoded.table,
+    def _send(self, encoded: Encoded) -> Result:
+        return self._places.send_input(
+            encoded.columns, encoded.times, encoded.ids, encoded.blocks, *encoded.order, encoded.table
         )
 
-    def _detected(self, result: _kernel.Result, late: Iterable[Event] = ()) -> Detections:
+    def _detected(self, result: Result, late: Iterable[Event] = ()) -> Detections:
         detections = Detections(result, self._names, tuple(late))
         if self._callbacks:
             self._call_back(detections)
@@ -268,53 +260,64 @@ class Engine:
 
     def advance(self, time: Moment) -> Detections:
         """Let time pass: no event before this moment is to come."""
-        return self._detected(_kernel.advance(self._kernel, to_microseconds(time)))
+        moment = to_microseconds(time)
+        with self._lock:
+            result = self._places.advance(moment)
+        return self._detected(result)
 
     def flush(self, until: Moment | None = None) -> Detections:
         """Process what waits, and fire what is due at the last timestamp seen, or until a later moment."""
         moment = None if until is None else to_microseconds(until)
-        return self._detected(_kernel.flush(self._kernel, moment))
+        with self._lock:
+            result = self._places.flush(moment)
+        return self._detected(result)
 
     # State
 
+    @_alone
     def snapshot(self) -> bytes:
         """The whole state: an engine restored from it goes on as this one would, to the event.
 
         Subscriptions are not in it, as their callbacks are not data.
         """
-        deployment = self._deployment
-        numbers = [deployed.number for deployed in deployment.rules.values()]
+        places = self._places
         return Snapshot(
             self.time_zone,
-            self._kernel.delay,
-            [deployment.types[name] for name in deployment.type_names],
+            self.delay,
+            list(places.types.values()),
             [
                 RuleRecord(name, self._rules[name].canonical_text, deployed.moment)
-                for name, deployed in deployment.rules.items()
+                for name, deployed in places.rules.items()
             ],
-            _kernel.save(self._kernel, numbers, deployment.lists_in_order()),
+            places.layout,
+            places.save(),
         ).to_bytes()
 
     @classmethod
     def restore(cls, data: bytes) -> Engine:
         """The engine that a snapshot was taken of; `SnapshotError` if it can't be read."""
         snapshot = Snapshot.from_bytes(data)
-        engine = cls("", delay=timedelta(microseconds=snapshot.delay), time_zone=snapshot.time_zone)
         types = {type_.name: type_ for type_ in snapshot.types}
         known = RuleSet(CheckedRules((), {n: t for n, t in types.items() if n != UNKNOWN.name}))
-        engine._deployment.add_types(types)
         rules = parse("\n".join(record.text for record in snapshot.rules), known=known)
-        engine._deploy(rules, [record.moment for record in snapshot.rules])
-        deployment = engine._deployment
-        numbers = [deployed.number for deployed in deployment.rules.values()]
+        engine = cls.__new__(cls)
+        engine._set_up(
+            snapshot.layout,
+            rules,
+            snapshot.delay,
+            snapshot.time_zone,
+            types=types,
+            moments=[record.moment for record in snapshot.rules],
+        )
         try:
-            _kernel.load(engine._kernel, snapshot.state, numbers, deployment.lists_in_order())
+            engine._places.load(snapshot.states)
         except ValueError as error:
             raise SnapshotError(f"{error}: take an earlier snapshot") from None
         return engine
 
     # Explanations
 
+    @_alone
     def why(self, event: Event | str, *, known: Iterable[Detections] = ()) -> Provenance:
         """What a composite event, or the one of an id, was made of, as a tree.
 
@@ -323,6 +326,7 @@ class Engine:
         """
         return why(self, event, known)
 
+    @_alone
     def why_not(
         self, name: str, /, at: Moment | None = None, terminator: str | None = None, **attributes: Value
     ) -> WhyNot:
@@ -336,27 +340,10 @@ class Engine:
 
     # What it knows of itself
 
+    @_alone
     def stats(self) -> Stats:
         """Counts per rule and per type, and what the engine holds."""
-        kernel, deployment = self._kernel, self._deployment
-        types = {
-            name: TypeStats(*kernel.type_counts(deployment.type_number(name)))
-            for name in deployment.type_names
-            if name in self._rules.types and name != TIMER.name
-        }
-        return Stats(
-            rules={
-                name: RuleStats(*kernel.rule_counts(rule.number)) for name, rule in deployment.rules.items()
-            },
-            types=types,
-            stored=sum(type_.stored for type_ in types.values()),
-            bytes=kernel.bytes,
-            late=kernel.late,
-            unused=kernel.type_counts(deployment.type_number(UNKNOWN.name))[0],
-            waiting=kernel.waiting,
-            open_deadlines=kernel.open_deadlines,
-            overflows=kernel.overflows,
-        )
+        return stats_of(self._places)
 
 
 def microseconds(span: Span) -> int:

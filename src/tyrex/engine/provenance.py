@@ -20,8 +20,9 @@ from tyrex.engine.terminators import consumption, given_at
 from tyrex.events import Event, Value, composite_id, format_timestamp
 
 if TYPE_CHECKING:
-    from tyrex.engine.deploy import Deployment
+    from tyrex.engine.deploy import Deployed
     from tyrex.engine.engine import Engine
+    from tyrex.engine.places import Places
 
 _MADE_BY_A_RULE = 2  # the kernel's Origin::Rule
 _DEEPEST = 100
@@ -121,7 +122,7 @@ def as_json(value: Value) -> Value:
 
 def why(engine: Engine, event: Event | str, known: Iterable[Detections] = ()) -> Provenance:
     """What a composite event, or the one of an id, was made of."""
-    finder = Finder(Stored(engine._kernel, engine._deployment, engine.time_zone), list(known))
+    finder = Finder.over(engine, known)
     if isinstance(event, Composite):
         return finder.of_detection(event._detections, event._number)
     if isinstance(event, Event) and event.rule is None:
@@ -146,13 +147,21 @@ def why(engine: Engine, event: Event | str, known: Iterable[Detections] = ()) ->
 class Finder:
     """Looks for what events were made of: in detections, then in what is stored."""
 
-    stored: Stored
+    places: Places
+    stores: Sequence[Stored]
+    """What each place stores."""
     known: list[Detections]
     _rebuilt: dict[int, list[Provenance]] = field(default_factory=dict)
 
-    @property
-    def _deployment(self) -> Deployment:
-        return self.stored.deployment
+    @staticmethod
+    def over(engine: Engine, known: Iterable[Detections] = ()) -> Finder:
+        """A finder for all that an engine stores."""
+        places = engine._places
+        return Finder(places, [Stored(place, engine.time_zone) for place in places.all], list(known))
+
+    def store_of(self, deployed: Deployed) -> Stored:
+        """What is stored where a rule is."""
+        return self.stores[self.places.layout.homes[deployed.plan.name]]
 
     def find(self, id_: str, type_: str | None, time: int | None, depth: int = 0) -> Provenance | None:
         """The composite event of an id."""
@@ -191,7 +200,7 @@ class Finder:
         composite = detections[number]
         event = Event(composite.type, composite.timestamp, composite.attributes, composite.id, composite.rule)
         _, rule, _ = detections.result.head(number)
-        roles = [state.name for state in self._deployment.by_number[rule].plan.states]
+        roles = [state.name for state in self.places.by_order[rule].plan.states]
         origins = [origin for *_, origin in detections.result.lineage(number)]
         parts = [
             self._part(part, role, origin == _MADE_BY_A_RULE, depth + 1)
@@ -216,10 +225,11 @@ class Finder:
         """The composite events that the rules make of the stored events of a moment."""
         if time not in self._rebuilt:
             self._rebuilt[time] = []  # an event of this moment may be made of another one of it
-            for deployed in self._deployment.rules.values():
-                for given in given_at(self.stored, deployed, time):
-                    taken = consumption(self.stored, deployed, given[0].sequence)
-                    matcher = Matcher(self.stored, deployed, taken.by)
+            for deployed in self.places.rules.values():
+                stored = self.store_of(deployed)
+                for given in given_at(stored, deployed, time):
+                    taken = consumption(stored, deployed, given[0].sequence)
+                    matcher = Matcher(stored, deployed, taken.by)
                     if given[-1].sequence < deployed.moment or matcher.failing(given) is not None:
                         continue
                     consumed = any(occurrence.sequence in taken.by for occurrence in given[1:])
@@ -232,18 +242,19 @@ class Finder:
         event = matcher.compose(match)
         names = matcher.deployed.plan.names
         parts = tuple(
-            self._stored_part(occurrence, name) for occurrence, name in zip(match, names, strict=True)
+            self._stored_part(matcher.stored, occurrence, name)
+            for occurrence, name in zip(match, names, strict=True)
         )
         ids = [part.event.id for part in parts]
         known = [id_ for id_ in ids if id_ is not None]
         id_ = composite_id(matcher.deployed.plan.name, known) if len(known) == len(ids) else None
         return Provenance(replace(event, id=id_), parts=parts)
 
-    def _stored_part(self, occurrence: Occurrence, role: str) -> Provenance:
+    def _stored_part(self, stored: Stored, occurrence: Occurrence, role: str) -> Provenance:
         event = occurrence.event
-        if not any(d.plan.defines.name == event.type for d in self._deployment.rules.values()):
-            return Provenance(replace(event, id=self.stored.content_id(occurrence)), role)
-        alike = [o for o in self.stored.of(event.type).at(event.timestamp) if o.event == event]
+        if not any(d.plan.defines.name == event.type for d in self.places.rules.values()):
+            return Provenance(replace(event, id=stored.content_id(occurrence)), role)
+        alike = [o for o in stored.of(event.type).at(event.timestamp) if o.event == event]
         made = [
             m
             for m in self.made_at(event.timestamp)
@@ -255,7 +266,14 @@ class Finder:
 
     def _moments(self) -> list[int]:
         """Every moment of which something is stored."""
-        return sorted({time for name in self._deployment.type_names for time in self.stored.of(name).times})
+        return sorted(
+            {
+                time
+                for stored in self.stores
+                for name in stored.deployment.type_names
+                for time in stored.of(name).times
+            }
+        )
 
 
 def _number_of(detections: Detections, id_: str, type_: str | None, time: int | None) -> int | None:

@@ -2,8 +2,8 @@
 
     magic  "TYREXSNP"                          8 bytes
     u32    version of the form                 little endian, as all numbers
-    u64    length of the header, the header    JSON: rules, types, time zone, delay
-    u64    length of the state, the state      the kernel's
+    u64    length of the header, the header    JSON: rules, types, time zone, delay, layout
+    u64    length of a state, the state        a kernel's; for each kernel of the layout
            BLAKE2b over all before it          16 bytes
 
 The rules stand in it as their text, so that a snapshot explains itself and needs no code to be read.
@@ -18,10 +18,11 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Any
 
+from tyrex.engine.layout import Layout, PlaceLayout
 from tyrex.tesla.types import AttributeType, EventType, Origin, ValueType
 
 MAGIC = b"TYREXSNP"
-VERSION = 1
+VERSION = 2
 _DIGEST = 16
 _LENGTH = Struct("<Q")
 _VERSION = Struct("<I")
@@ -48,7 +49,9 @@ class Snapshot:
     delay: int
     types: Sequence[EventType]
     rules: Sequence[RuleRecord]
-    state: bytes
+    layout: Layout
+    states: Sequence[bytes]
+    """Of the kernels, place by place."""
 
     def to_bytes(self) -> bytes:
         """The snapshot in its form as bytes."""
@@ -58,18 +61,15 @@ class Snapshot:
                 "delay": self.delay,
                 "types": [_type_record(type_) for type_ in self.types],
                 "rules": [[rule.name, rule.text, rule.moment] for rule in self.rules],
+                "threads": self.layout.threads,
+                "places": [
+                    [list(place.rules), place.key, place.kernels, place.timers]
+                    for place in self.layout.places
+                ],
             }
         ).encode()
-        content = b"".join(
-            (
-                MAGIC,
-                _VERSION.pack(VERSION),
-                _LENGTH.pack(len(header)),
-                header,
-                _LENGTH.pack(len(self.state)),
-                self.state,
-            )
-        )
+        parts = [part for section in (header, *self.states) for part in (_LENGTH.pack(len(section)), section)]
+        content = b"".join((MAGIC, _VERSION.pack(VERSION), *parts))
         return content + _digest(content)
 
     @staticmethod
@@ -87,14 +87,18 @@ class Snapshot:
             )
         if _digest(data[:-_DIGEST]) != data[-_DIGEST:]:
             raise SnapshotError("the snapshot is damaged: its checksum is wrong; take an earlier one")
-        header, state = _parts(data[:-_DIGEST], len(MAGIC) + _VERSION.size)
+        header, *states = _parts(data[:-_DIGEST], len(MAGIC) + _VERSION.size)
         record: dict[str, Any] = json.loads(header)
         return Snapshot(
             record["time_zone"],
             record["delay"],
             [_type_of(type_) for type_ in record["types"]],
             [RuleRecord(*rule) for rule in record["rules"]],
-            state,
+            Layout(
+                record["threads"],
+                tuple(PlaceLayout(tuple(rules), *rest) for rules, *rest in record["places"]),
+            ),
+            states,
         )
 
 

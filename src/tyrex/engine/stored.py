@@ -1,6 +1,7 @@
 """What the engine still stores, as events: the ground on which explanations stand.
 
-Nothing of it is kept between two explanations: it is read from the kernel when somebody asks.
+Nothing of it is kept between two explanations: it is read from the kernels of a place when somebody asks. Kernels
+that divide the events of a stream give each its place in the one order of all, so they can be put together.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
@@ -19,7 +21,8 @@ from tyrex.tesla.types import TIMER
 
 if TYPE_CHECKING:
     from tyrex._kernel import Kernel
-    from tyrex.engine.deploy import Deployment
+    from tyrex.engine.deploy import Deployed, Deployment
+    from tyrex.engine.places import Place
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -70,12 +73,25 @@ class Events:
 
 @dataclass
 class Stored:
-    """All that is stored, read type by type as it is asked for."""
+    """All that a place stores, read type by type as it is asked for."""
 
-    kernel: Kernel
-    deployment: Deployment
+    place: Place
     time_zone: str
     _events: dict[str, Events] = field(default_factory=dict)
+
+    @property
+    def deployment(self) -> Deployment:
+        """The rules of the place."""
+        return self.place.deployment
+
+    @property
+    def kernel(self) -> Kernel:
+        """A kernel, for what all of them agree on."""
+        return self.place.kernel
+
+    def rule_counts(self, deployed: Deployed) -> tuple[int, int]:
+        """How often a rule was evaluated, and how many composite events it made."""
+        return self.place.rule_counts(deployed)
 
     @property
     def now(self) -> int | None:
@@ -91,17 +107,19 @@ class Stored:
     def _read(self, type_name: str) -> Events:
         number = self.deployment.type_number(type_name)
         names = [attribute.name for attribute in self.deployment.types[type_name].attributes]
-        rows = self.kernel.stored(number)
+        kernels = self.place.kernels
+        rows = sorted((row for kernel in kernels for row in kernel.stored(number)), key=itemgetter(0))
         events = [
             Occurrence(Event(type_name, time, dict(zip(names, values, strict=True))), sequence)
-            for _, sequence, time, values in rows
+            for sequence, time, values in rows
         ]
-        arrived, _ = self.kernel.type_counts(number)
+        arrived = self.place.arrived(number)
+        gone = any(kernel.type_counts(number)[3] for kernel in kernels)
         since: int | None = None
-        if (rows and rows[0][0] > 0) or (not rows and (arrived or type_name == TIMER.name)):
+        if gone or (not rows and (arrived or type_name == TIMER.name)):
             # What left was older than the horizon, and not younger than what is there.
             since = (self.now or 0) - self.horizon(type_name)
-            since = min(since, rows[0][2]) if rows else since
+            since = min(since, rows[0][1]) if rows else since
         return Events(events, since, arrived)
 
     def horizon(self, type_name: str) -> int:
@@ -129,7 +147,7 @@ class Stored:
             for name in self.deployment.type_names
             if (at := bisect_right((events := self.of(name)).times, instant)) < len(events.all)
         ]
-        return min(later, default=self.kernel.sequence) - 0.5
+        return min(later, default=max(kernel.sequence for kernel in self.place.kernels)) - 0.5
 
     def timer(self, instant: int) -> Event:
         """The timer event of an instant."""

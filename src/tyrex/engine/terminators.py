@@ -105,7 +105,7 @@ class Consumption:
 
 def consumption(stored: Stored, deployed: Deployed, before: float) -> Consumption:
     """What a rule has consumed, by evaluating it again for each terminator that is still stored."""
-    evaluated, fired = stored.kernel.rule_counts(deployed.number)
+    evaluated, fired = stored.rule_counts(deployed)
     plan = deployed.plan
     if not plan.consumed or not fired:
         return Consumption()

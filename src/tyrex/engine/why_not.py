@@ -17,7 +17,7 @@ from tyrex.plan.text import printer
 from tyrex.tesla.checked import CheckedSubscription
 from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.tesla.durations import format_duration
-from tyrex.tesla.types import TIMER
+from tyrex.tesla.types import TIMER, EventType
 
 if TYPE_CHECKING:
     from tyrex.engine.engine import Engine
@@ -193,19 +193,21 @@ def why_not(
     """Why a rule, or the rules that make a type, did not fire at a moment; None is the last one seen."""
     rules = _rules_of(engine, name)
     subscription = None if terminator is None else engine.rules.subscription(terminator)
-    stored = Stored(engine._kernel, engine._deployment, engine.time_zone)
-    _check_filter(stored, rules, subscription, attributes)
-    moment = at if at is not None else (stored.now or 0)
+    finder = Finder.over(engine)
+    _check_filter(engine.rules.types, rules, subscription, attributes)
+    moment = at if at is not None else (finder.stores[0].now or 0)
     filter_ = _Filter(subscription, attributes)
-    finder = Finder(stored, [])
-    reports = [_Explainer(stored, finder, deployed, filter_, moment).report() for deployed in rules]
+    reports = [
+        _Explainer(finder.store_of(deployed), finder, deployed, filter_, moment).report()
+        for deployed in rules
+    ]
     return WhyNot(name, moment, tuple(reports))
 
 
 def _rules_of(engine: Engine, name: str) -> list[Deployed]:
     from tyrex.engine.engine import UnknownRule
 
-    deployed = engine._deployment.rules
+    deployed = engine._places.rules
     found = [d for d in deployed.values() if d.plan.defines.name == name]
     if not found and name in deployed:
         found = [deployed[name]]
@@ -222,7 +224,7 @@ def _given_type(deployed: Deployed) -> str:
 
 
 def _check_filter(
-    stored: Stored,
+    declared: Mapping[str, EventType],
     rules: Sequence[Deployed],
     subscription: CheckedSubscription | None,
     attributes: Mapping[str, Value],
@@ -230,7 +232,7 @@ def _check_filter(
     types = list(dict.fromkeys(map(_given_type, rules)))
     if subscription is not None and subscription.type not in types:
         raise ValueError(f"the terminator is {listing(types)}, not `{subscription.type}`")
-    known = {name for type_ in types for name in stored.deployment.types[type_].by_name}
+    known = {name for type_ in types for name in declared[type_].by_name}
     for name in attributes:
         if name not in known:
             near = did_you_mean(name, known)
@@ -335,7 +337,7 @@ class _Explainer:
                 f"{format_duration(deployed.plan.rule.deadline or 0)} after {terminator}", False, (), by
             )
             return Attempt(terminator, Cause.CONSUMED, (part,), (), doubts)
-        evaluated, fired = stored.kernel.rule_counts(deployed.number)
+        evaluated, fired = stored.rule_counts(deployed)
         if not evaluated or fired < len(trace.matches):
             return Attempt(terminator, Cause.PAUSED, (), (), doubts)
         matches = tuple(without_ids(self.finder.rebuild(matcher, match)) for match in trace.matches)
