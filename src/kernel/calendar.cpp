@@ -7,6 +7,9 @@ namespace tyrex {
 
 namespace {
 
+constexpr Time cycle = 146097 * day;
+constexpr Time known_until = 170'934 * day;  // the year 2438, where Python's list of changes is still complete
+
 Time floor_divide(Time x, Time y) { return x / y - (x % y < 0 ? 1 : 0); }
 
 }  // namespace
@@ -17,6 +20,8 @@ void Zone::set(std::vector<Time> instants, std::vector<Time> offsets) {
 }
 
 Time Zone::offset(Time instant) const {
+    // The calendar repeats itself every 400 years, and no zone plans further ahead than its rules for a year.
+    if (instant >= known_until) instant -= ((instant - known_until) / cycle + 1) * cycle;
     const auto after = std::upper_bound(instants_.begin(), instants_.end(), instant);
     const auto found = after == instants_.begin() ? 0 : after - instants_.begin() - 1;
     return offsets_[static_cast<std::size_t>(found)];

@@ -312,9 +312,6 @@ def test_a_paused_rule_consumes_nothing() -> None:
     assert len(engine.send("B", timestamp=4, k="a")) == 0
 
 
-@pytest.mark.xfail(
-    strict=True, reason="`Engine.pause` does not set `Deployed.paused`, which why_not asks for"
-)
 def test_why_not_knows_that_a_rule_is_paused_though_it_fired_before() -> None:
     """It does not claim that a paused rule fired."""
     engine = Engine(TYPES + PAIR)

@@ -351,9 +351,6 @@ def test_a_state_with_a_right_checksum_and_wrong_content_crashes_nothing() -> No
     assert refused > 50
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a header that can't be understood is an error of JSON, of keys or of rules"
-)
 @pytest.mark.parametrize("old", [b'"rules"', b'"string"', b"define", b'{"time_zone"', b'"UTC"'])
 def test_a_header_with_a_right_checksum_and_wrong_content_is_refused(old: bytes) -> None:
     """With the same kind of error as all that is no snapshot."""

@@ -33,6 +33,10 @@ class Composite(Event):
     _detections: Detections
     _number: int
 
+    def __new__(cls, *_: Any, **fields: Any) -> Any:
+        """`dataclasses.replace` gives all fields of an event, and gets a plain one."""
+        return Event(**fields) if fields else super().__new__(cls)
+
     def __init__(self, detections: Detections, number: int) -> None:
         _set(self, "_detections", detections)
         _set(self, "_number", number)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tyrex.engine.assemble import TYPE_CODES
 from tyrex.engine.deploy import UNKNOWN
-from tyrex.events import Conformer, Event, EventError, Value, to_microseconds
+from tyrex.events import Conformer, Event, EventError, Value
+from tyrex.events.literals import describe, is_well_formed
+from tyrex.events.time import in_range
+from tyrex.io.jsonevent import read_json_event
 from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, ValueType
 
 if TYPE_CHECKING:
@@ -51,6 +55,8 @@ class Encoder:
 
     def one(self, event: Event) -> tuple[int, list[Value]]:
         """The number of an event's type and its values in declared order."""
+        if event.id is not None:
+            _check_id(event.id)
         conformed = self._conform(event)
         if conformed is None:
             return self._unknown, []
@@ -92,6 +98,9 @@ class Encoder:
         ids = [event.id for event in group]
         which = -1
         if any(id_ is not None for id_ in ids):
+            for id_ in ids:
+                if id_ is not None:
+                    _check_id(id_)
             which = len(encoded.ids)
             encoded.ids.append((rows, ("objects", ids)))
         encoded.blocks.append((self._numbers[name], columns, len(encoded.times) - 1, which))
@@ -107,12 +116,13 @@ class Encoder:
         for name in ("type", TIMESTAMP):
             if name not in table.column_names:
                 raise EventError(f"the table has no column `{name}`; it has {', '.join(table.column_names)}")
+        for name, count in Counter(table.column_names).items():
+            if count > 1:
+                raise EventError(f"the table has {count} columns `{name}`: leave all but one of them out")
         times = _times(table.column(TIMESTAMP))
         encoded.alive.append(times)
         encoded.times.append((_address(times.buffers()[1], 8 * times.offset), len(times)))
-        types: ArrowArray = _whole(table.column("type")).dictionary_encode()
-        if types.null_count:
-            raise EventError("the column `type` has nulls: every event has a type")
+        types = _type_names(table.column("type"))
         indices = types.indices.cast("uint32")
         encoded.alive.append(indices)
         encoded.order = (_address(indices.buffers()[1], 4 * indices.offset), len(indices))
@@ -160,10 +170,16 @@ class Encoder:
             ) == (type_ is ValueType.STRING)
             if not fits and not pa.types.is_null(array_.type):
                 raise pa.ArrowInvalid(f"it is of type {array_.type}")
-            array_ = array_.cast(wanted)
+            # An int becomes the nearest float, as it does everywhere.
+            array_ = array_.cast(wanted, safe=type_ is not ValueType.FLOAT)
         except pa.ArrowException as error:
             raise EventError(f"the column `{name}` can't be read as {type_.with_article}: {error}") from None
         return _flat(array_, encoded)
+
+
+def _check_id(id_: object) -> None:
+    if not isinstance(id_, str) or not is_well_formed(id_):
+        raise EventError(f"the id of an event is a text, found {describe(id_)}")
 
 
 def as_table(events: object) -> pa.Table | None:
@@ -177,12 +193,17 @@ def as_table(events: object) -> pa.Table | None:
     return events if isinstance(events, pa.Table) else None
 
 
-def event_of(record: Mapping[str, Any]) -> Event:
-    """An event from a dict as in JSON lines: `type`, `timestamp` in seconds or as text, attributes, perhaps `id`."""
-    if "type" not in record or TIMESTAMP not in record:
+def events_in(given: Iterable[Event | Mapping[str, Any]], types: Mapping[str, EventType]) -> list[Event]:
+    """Events, some of which may be dicts as in JSON lines."""
+    if isinstance(given, Event) or not isinstance(given, Iterable):
+        raise EventError(f"expected several events, found {given!r:.80}: put it into a list, or use `send`")
+    return [event if isinstance(event, Event) else _event_of(event, types) for event in given]
+
+
+def _event_of(record: object, types: Mapping[str, EventType]) -> Event:
+    if not isinstance(record, Mapping) or "type" not in record or TIMESTAMP not in record:
         raise EventError(f"an event is an Event, or a dict with `type` and `timestamp`; found {record!r:.80}")
-    rest = {name: value for name, value in record.items() if name not in ("type", TIMESTAMP, "id")}
-    return Event(record["type"], to_microseconds(record[TIMESTAMP]), rest, record.get("id"))
+    return read_json_event(record, types)
 
 
 def events_of(table: pa.Table) -> list[Event]:
@@ -200,6 +221,21 @@ def events_of(table: pa.Table) -> list[Event]:
     ]
 
 
+def _type_names(column: ArrowArray) -> ArrowArray:
+    """The column `type` as a dictionary of texts."""
+    import pyarrow as pa
+
+    whole = _whole(column)
+    if not _is_text(whole.type):
+        raise EventError(f"the column `type` is of type {whole.type}: give the names of the types, as texts")
+    if pa.types.is_string_view(whole.type):
+        whole = whole.cast(pa.large_string())
+    types = whole.dictionary_encode()
+    if types.null_count or types.dictionary.null_count:
+        raise EventError("the column `type` has nulls: every event has a type")
+    return types
+
+
 def _whole(column: ArrowArray) -> ArrowArray:
     """A column as one array."""
     import pyarrow as pa
@@ -214,7 +250,9 @@ def _is_text(type_: pa.DataType) -> bool:
 
     if pa.types.is_dictionary(type_):
         type_ = type_.value_type
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+    return bool(
+        pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_)
+    )
 
 
 def _times(column: ArrowArray) -> ArrowArray:
@@ -227,16 +265,22 @@ def _times(column: ArrowArray) -> ArrowArray:
         raise EventError("the column `timestamp` has nulls: every event has a time")
     try:
         if pa.types.is_integer(array_.type):
-            return pc.multiply_checked(array_.cast(pa.int64()), 1_000_000)
-        if pa.types.is_floating(array_.type):
-            return pc.round(pc.multiply(array_.cast(pa.float64()), 1_000_000.0)).cast(pa.int64())
-        if pa.types.is_timestamp(array_.type):
-            return array_.cast(pa.timestamp("us", array_.type.tz), safe=False).cast(pa.int64())
+            times: ArrowArray = pc.multiply_checked(array_.cast(pa.int64()), 1_000_000)
+        elif pa.types.is_floating(array_.type):
+            times = pc.round(pc.multiply(array_.cast(pa.float64()), 1_000_000.0)).cast(pa.int64())
+        elif pa.types.is_timestamp(array_.type):
+            times = array_.cast(pa.timestamp("us", array_.type.tz), safe=False).cast(pa.int64())
+        else:
+            raise EventError(
+                f"the column `timestamp` is of type {array_.type}: give timestamps, or seconds as numbers"
+            )
     except pa.ArrowException as error:
         raise EventError(f"the column `timestamp` can't be read: {error}") from None
-    raise EventError(
-        f"the column `timestamp` is of type {array_.type}: give timestamps, or seconds as numbers"
-    )
+    if len(times):
+        limits: Any = pc.min_max(times)
+        for limit in limits.values():
+            in_range(limit.as_py())
+    return times
 
 
 def _flat(array_: ArrowArray, encoded: Encoded) -> Layout:

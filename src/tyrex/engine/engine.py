@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVa
 
 from tyrex.engine.deploy import UNKNOWN
 from tyrex.engine.detections import Composite, Detections, Names
-from tyrex.engine.encode import Encoded, Encoder, as_table, event_of, events_of
+from tyrex.engine.encode import Encoded, Encoder, as_table, events_in, events_of
 from tyrex.engine.layout import Layout
 from tyrex.engine.places import Places
 from tyrex.engine.provenance import Provenance, why
 from tyrex.engine.snapshot import RuleRecord, Snapshot, SnapshotError
 from tyrex.engine.stats import Stats, stats_of
 from tyrex.engine.why_not import WhyNot, why_not
-from tyrex.events import Event, Value, to_microseconds
+from tyrex.events import FIRST_TIMESTAMP, LAST_TIMESTAMP, Event, Value, to_microseconds
 from tyrex.rules import RuleSet, parse
 from tyrex.tesla.checked import CheckedRules
 from tyrex.tesla.diagnostics import did_you_mean, listing
@@ -90,9 +90,12 @@ class Engine:
         """
         if threads < 1:
             raise ValueError(f"threads must be at least 1, found {threads}")
+        held = min(microseconds(delay), LAST_TIMESTAMP - FIRST_TIMESTAMP)  # all of time
+        if held < 0:
+            raise ValueError(f"the delay must not be negative, found {delay}")
         given = parse(rules) if isinstance(rules, str) else rules
         layout = Layout.empty(threads).with_rules([rule.plan for rule in given], given.types)
-        self._set_up(layout, given, microseconds(delay), time_zone)
+        self._set_up(layout, given, held, time_zone)
 
     def _set_up(
         self,
@@ -239,8 +242,7 @@ class Engine:
                 result = self._send(self._encoder.arrow(table, places))
             late = result.late()
             return self._detected(result, events_of(table.take(late)) if late else ())
-        given = cast(Iterable[Event | Mapping[str, Any]], events)
-        objects = [e if isinstance(e, Event) else event_of(e) for e in given]
+        objects = events_in(cast(Iterable[Event | Mapping[str, Any]], events), self._rules.types)
         with self._lock:
             result = self._send(self._encoder.events(objects))
         return self._detected(result, [objects[number] for number in result.late()])
@@ -286,7 +288,7 @@ class Engine:
             self.delay,
             list(places.types.values()),
             [
-                RuleRecord(name, self._rules[name].canonical_text, deployed.moment)
+                RuleRecord(name, self._rules[name].canonical_text, deployed.moment, deployed.paused)
                 for name, deployed in places.rules.items()
             ],
             places.layout,
@@ -299,20 +301,22 @@ class Engine:
         snapshot = Snapshot.from_bytes(data)
         types = {type_.name: type_ for type_ in snapshot.types}
         known = RuleSet(CheckedRules((), {n: t for n, t in types.items() if n != UNKNOWN.name}))
-        rules = parse("\n".join(record.text for record in snapshot.rules), known=known)
         engine = cls.__new__(cls)
-        engine._set_up(
-            snapshot.layout,
-            rules,
-            snapshot.delay,
-            snapshot.time_zone,
-            types=types,
-            moments=[record.moment for record in snapshot.rules],
-        )
         try:
+            rules = parse("\n".join(record.text for record in snapshot.rules), known=known)
+            engine._set_up(
+                snapshot.layout,
+                rules,
+                snapshot.delay,
+                snapshot.time_zone,
+                types=types,
+                moments=[record.moment for record in snapshot.rules],
+            )
             engine._places.load(snapshot.states)
-        except ValueError as error:
-            raise SnapshotError(f"{error}: take an earlier snapshot") from None
+            for record in snapshot.rules:
+                engine._places.set_paused(record.name, record.paused)
+        except (ValueError, LookupError, TypeError, OSError) as error:
+            raise SnapshotError(f"the snapshot can't be read: {error}; take an earlier one") from None
         return engine
 
     # Explanations

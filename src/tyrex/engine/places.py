@@ -134,8 +134,10 @@ class Places:
 
     def set_paused(self, name: str, paused: bool) -> None:
         """Let a rule pause, or go on."""
-        for kernel in self.place_of(name).kernels:
-            kernel.set_paused(self.rules[name].number, paused)
+        for deployment in self.place_of(name).deployments:
+            deployment.kernel.set_paused(self.rules[name].number, paused)
+            deployment.rules[name].paused = paused
+        self.rules[name].paused = paused
 
     def _moment(self) -> int:
         """The place in the order at which rules are deployed, from now on the same in all kernels."""

@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
 from tyrex.engine.detections import Detections
-from tyrex.engine.encode import as_table, event_of
+from tyrex.engine.encode import as_table, events_in
 from tyrex.engine.engine import Engine, Moment
 from tyrex.events import Event, EventError, Value, to_microseconds
 
@@ -141,7 +141,7 @@ class QueuedEngine:
                 self._engine._encoder.arrow(table)
                 return self._put(len(table), lambda start, end: [table.slice(start, end - start)])
             given = cast("Iterable[Event | Mapping[str, Any]]", events)
-            objects = [e if isinstance(e, Event) else event_of(e) for e in given]
+            objects = events_in(given, self._engine.rules.types)
             for event in objects:
                 self._engine._encoder.one(event)
         except EventError:

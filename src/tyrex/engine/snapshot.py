@@ -39,6 +39,7 @@ class RuleRecord:
     name: str
     text: str
     moment: int
+    paused: bool
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Snapshot:
                 "time_zone": self.time_zone,
                 "delay": self.delay,
                 "types": [_type_record(type_) for type_ in self.types],
-                "rules": [[rule.name, rule.text, rule.moment] for rule in self.rules],
+                "rules": [[rule.name, rule.text, rule.moment, rule.paused] for rule in self.rules],
                 "threads": self.layout.threads,
                 "places": [
                     [list(place.rules), place.key, place.kernels, place.timers]
@@ -88,18 +89,21 @@ class Snapshot:
         if _digest(data[:-_DIGEST]) != data[-_DIGEST:]:
             raise SnapshotError("the snapshot is damaged: its checksum is wrong; take an earlier one")
         header, *states = _parts(data[:-_DIGEST], len(MAGIC) + _VERSION.size)
-        record: dict[str, Any] = json.loads(header)
-        return Snapshot(
-            record["time_zone"],
-            record["delay"],
-            [_type_of(type_) for type_ in record["types"]],
-            [RuleRecord(*rule) for rule in record["rules"]],
-            Layout(
-                record["threads"],
-                tuple(PlaceLayout(tuple(rules), *rest) for rules, *rest in record["places"]),
-            ),
-            states,
-        )
+        try:
+            record: dict[str, Any] = json.loads(header)
+            return Snapshot(
+                record["time_zone"],
+                record["delay"],
+                [_type_of(type_) for type_ in record["types"]],
+                [RuleRecord(*rule) for rule in record["rules"]],
+                Layout(
+                    record["threads"],
+                    tuple(PlaceLayout(tuple(rules), *rest) for rules, *rest in record["places"]),
+                ),
+                states,
+            )
+        except (ValueError, LookupError, TypeError) as error:
+            raise SnapshotError(f"the snapshot can't be read: {error!r}; take an earlier one") from None
 
 
 def _digest(content: bytes) -> bytes:

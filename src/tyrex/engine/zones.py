@@ -11,15 +11,18 @@ from tyrex.tesla.durations import DAY, SECOND
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STEP = 7 * DAY  # no zone has changed its offset twice within a week and back
-FIRST_YEAR, LAST_YEAR = 1900, 2200
+FIRST_YEAR, LAST_YEAR = 1900, 2440
 
 
 @cache
 def offsets(name: str) -> tuple[list[int], list[int]]:
     """The instants at which the offset changes, and the offsets, in microseconds.
 
-    They cover the years from 1900 to 2200; before and after, the nearest offset holds.
+    They cover the years from 1900 to 2440. Before, the first offset holds; after, the kernel goes on as the calendar
+    does, which repeats itself every 400 years.
     """
+    if name == "UTC":
+        return [0], [0]
     zone = ZoneInfo(name)
     changes = list(_changes(zone))
     return [instant for instant, _ in changes], [offset for _, offset in changes]
