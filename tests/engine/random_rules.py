@@ -19,20 +19,24 @@ FLOATS = (0.0, -0.0, 1.0, 2.0, 0.1, 0.2, 1e16, -1e16, 1e308, float("inf"), float
 INTS = (0, 1, 2, 3, -1, 2**53, 2**53 + 1, 2**63 - 1, -(2**63))
 
 
-def random_rules(random: Random, *, most: int = 3) -> RuleSet | None:
+def random_rules(random: Random, *, most: int = 3, joined: bool = False) -> RuleSet | None:
     """Some rules that may use each other's events and their own; None if they contradict themselves."""
-    text = random_text(random, most=most)
+    text = random_text(random, most=most, joined=joined)
     try:
         return parse(text)
     except TeslaError:
         return None
 
 
-def random_text(random: Random, *, most: int = 3) -> str:
-    """The text of some rules."""
+def random_text(random: Random, *, most: int = 3, joined: bool = False) -> str:
+    """The text of some rules; those that are `joined` can mostly be split by a key, and hand it on."""
     count = random.randint(1, most)
     defined = [f"X{number}" for number in range(count)]
-    return DECLARATIONS + "\n".join(_Rule(random, number, defined).text() for number in range(count))
+    rules = []
+    for number in range(count):
+        join = random.choice("kkkkksv") if joined and random.random() < 0.9 else None
+        rules.append(_Rule(random, number, defined, join).text())
+    return DECLARATIONS + "\n".join(rules)
 
 
 def random_history(random: Random, *, most: int = 30, until: int = 12) -> list[Event]:
@@ -67,8 +71,9 @@ def _event(random: Random, time: int) -> Event:
 class _Rule:
     """Writes one rule."""
 
-    def __init__(self, random: Random, number: int, defined: Sequence[str]) -> None:
+    def __init__(self, random: Random, number: int, defined: Sequence[str], join: str | None) -> None:
         self._random = random
+        self._join = join
         self._number = number
         self._defined = defined
         self._types = [*PRIMITIVE, *PRIMITIVE, *defined]
@@ -95,7 +100,10 @@ class _Rule:
             for _ in range(random.choice((0, 0, 0, 1)))
         ]
         consumed = [name for name in events if random.random() < 0.2]
-        where = f"k = {self._int()}, v = {self._float()}, s = {self._text()}, b = {self._bool()}"
+        values = {"k": self._int(), "v": self._float(), "s": self._text(), "b": self._bool()}
+        if self._join is not None and "E0" in self._names and random.random() < 0.9:
+            values[self._join] = f"E0.{self._join}"
+        where = ", ".join(f"{name} = {value}" for name, value in values.items())
         return (
             f"define {self._defined[self._number]}{ATTRIBUTES}\n"
             f"from {' and '.join(conjuncts)}\n"
@@ -128,6 +136,8 @@ class _Rule:
 
     def _event(self, type_: str) -> str:
         conditions = [self._condition() for _ in range(self._random.choice((0, 0, 0, 1, 1)))]
+        if self._join is not None and "E0" in self._names and self._random.random() < 0.97:
+            conditions.append(f"{self._join} = E0.{self._join}")
         return f"{type_}({', '.join(c for c in conditions if c)})"
 
     def _condition(self) -> str:

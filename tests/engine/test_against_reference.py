@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.engine.random_rules import DECLARATIONS, out_of_order, random_history, random_rules, random_text
 
 from tyrex import Engine, Event, RuleSet, TeslaError, parse
+from tyrex.engine.layout import DoesNotFit
 from tyrex.reference.semantics import Reference
 from tyrex.testing.runtimes import Setting, on_process, on_reference
 
@@ -26,9 +27,14 @@ def _described(events: list[Event]) -> list[tuple[str, str | None, str | None]]:
 
 
 def _some_rules(random: Random) -> RuleSet:
-    while (rules := random_rules(random)) is None:
+    while (rules := random_rules(random, joined=random.random() < 0.4)) is None:
         pass
     return rules
+
+
+def _threads(random: Random) -> int:
+    """How many threads the engine has: whatever it is, the answer is the same."""
+    return random.choice([1, 1, 2, 3])
 
 
 @given(seeds)
@@ -44,7 +50,7 @@ def test_one_batch_gives_what_the_reference_gives(seed: int) -> None:
     zone = random.choice(["UTC", "Asia/Kathmandu"])
     setting = Setting(delay, random.choice([None, 20_000_000]), zone)
     wanted = on_reference(rules, events, setting)
-    found = on_process(rules, events, setting)
+    found = on_process(rules, events, setting, threads=_threads(random))
     assert _described(list(found.composites)) == _described(list(wanted.composites))
     assert list(found.late) == list(wanted.late)
     assert found.open_deadlines == wanted.open_deadlines
@@ -64,7 +70,7 @@ def test_batches_of_every_size_give_the_same(seed: int) -> None:
     sent = whole.send_batch(events)
     wanted = _described([*sent, *whole.flush()])
 
-    engine = Engine(rules, delay=delay)
+    engine = Engine(rules, delay=delay, threads=_threads(random))
     found: list[Event] = []
     late: list[Event] = []
     at = 0
@@ -99,7 +105,7 @@ def test_rules_that_come_and_go_see_what_the_reference_says(seed: int) -> None:
     events = _told_apart(random_history(random, most=40, until=16))
     cuts = sorted(random.choices(range(len(events) + 1), k=2))
 
-    engine, reference = Engine(first), Reference(first.checked)
+    engine, reference = Engine(first, threads=_threads(random)), Reference(first.checked)
     parts = (events[: cuts[0]], events[cuts[0] : cuts[1]], events[cuts[1] :])
     found: list[Event] = []
     names: list[str] = []
@@ -110,7 +116,7 @@ def test_rules_that_come_and_go_see_what_the_reference_says(seed: int) -> None:
         if number == 0:
             try:
                 names = engine.deploy(second)
-            except TeslaError:
+            except (TeslaError, DoesNotFit):
                 return
             reference.deploy(engine.rules.checked)
         if number == 1:

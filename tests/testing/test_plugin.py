@@ -133,12 +133,12 @@ def test_an_unknown_runtime_is_a_usage_error(pytester: pytest.Pytester) -> None:
     """It names those that are there, and nothing runs."""
     result = run(pytester, PAGE.format(expected=2), "--tyrex-on", "moon")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--tyrex-on: no runtime `moon`; there is reference, process"])
+    result.stderr.fnmatch_lines(["*--tyrex-on: no runtime `moon`; there is reference, process, threads"])
 
 
 def test_a_case_can_be_selected_by_its_name(pytester: pytest.Pytester) -> None:
     """As any test can."""
-    run(pytester, PAGE.format(expected=3), "-k", "misspelt").assert_outcomes(passed=1, deselected=2)
+    run(pytester, PAGE.format(expected=3), "-k", "misspelt").assert_outcomes(passed=1, deselected=3)
 
 
 def test_other_pages_are_not_collected(pytester: pytest.Pytester) -> None:

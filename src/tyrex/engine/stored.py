@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -108,18 +109,22 @@ class Stored:
         number = self.deployment.type_number(type_name)
         names = [attribute.name for attribute in self.deployment.types[type_name].attributes]
         kernels = self.place.kernels
-        rows = sorted((row for kernel in kernels for row in kernel.stored(number)), key=itemgetter(0))
+        shares = [kernel.stored(number) for kernel in kernels]
+        rows = sorted(chain.from_iterable(shares), key=itemgetter(0))
         events = [
             Occurrence(Event(type_name, time, dict(zip(names, values, strict=True))), sequence)
             for sequence, time, values in rows
         ]
         arrived = self.place.arrived(number)
-        gone = any(kernel.type_counts(number)[3] for kernel in kernels)
         since: int | None = None
-        if gone or (not rows and (arrived or type_name == TIMER.name)):
-            # What left was older than the horizon, and not younger than what is there.
-            since = (self.now or 0) - self.horizon(type_name)
-            since = min(since, rows[0][1]) if rows else since
+        old = (self.now or 0) - self.horizon(type_name)
+        for kernel, share in zip(kernels, shares, strict=True):
+            if kernel.type_counts(number)[3]:
+                # What left was older than the horizon, and not younger than what is there.
+                left = min(old, share[0][1]) if share else old
+                since = left if since is None else max(since, left)
+        if not rows and (arrived or type_name == TIMER.name):
+            since = old
         return Events(events, since, arrived)
 
     def horizon(self, type_name: str) -> int:

@@ -46,11 +46,11 @@ def on_reference(rules: RuleSet, events: Sequence[Event], setting: Setting) -> R
     return Result(outcome.composites, outcome.late, outcome.open_deadlines, outcome.lineage)
 
 
-def on_process(rules: RuleSet, events: Sequence[Event], setting: Setting) -> Result:
+def on_process(rules: RuleSet, events: Sequence[Event], setting: Setting, *, threads: int = 1) -> Result:
     """Run on the engine in the process."""
     ordered = setting.delay is not None
-    delay = setting.delay or 0
-    engine = Engine(rules, delay=timedelta(microseconds=delay), time_zone=setting.time_zone)
+    delay = timedelta(microseconds=setting.delay or 0)
+    engine = Engine(rules, delay=delay, time_zone=setting.time_zone, threads=threads)
     given = events if ordered else sorted(events, key=lambda event: event.timestamp)
     sent = engine.send_batch(given)
     until = None if setting.until is None else Decimal(setting.until).scaleb(-6)
@@ -60,4 +60,9 @@ def on_process(rules: RuleSet, events: Sequence[Event], setting: Setting) -> Res
     return Result(composites, sent.late, engine.stats().open_deadlines, lineage)
 
 
-RUNTIMES: dict[str, Runtime] = {"reference": on_reference, "process": on_process}
+def on_threads(rules: RuleSet, events: Sequence[Event], setting: Setting) -> Result:
+    """Run on the engine with two threads."""
+    return on_process(rules, events, setting, threads=2)
+
+
+RUNTIMES: dict[str, Runtime] = {"reference": on_reference, "process": on_process, "threads": on_threads}
