@@ -131,7 +131,7 @@ def build_requirements() -> list[str]:
 def requirements(extra: str) -> list[str]:
     """What Tyrex needs with this extra, and with the extras that it names in turn."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    found = {requirement: None for requirement in project["dependencies"]}
+    found = dict.fromkeys(project["dependencies"])
     for requirement in project["optional-dependencies"][extra]:
         if own := re.fullmatch(r"tyrex\[(.+)\]", requirement):
             for name in own[1].split(","):
