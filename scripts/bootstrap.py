@@ -90,9 +90,9 @@ def bring_up_to_date(recorded: Stamp | None, wanted: Stamp) -> None:
         step("installing the build tools", pip("install", *build_requirements()))
         if missing := tools_missing_here():
             step(f"installing {' and '.join(missing)}", pip("install", *missing))
-        step("building the kernel, installing Tyrex", pip("install", "--no-build-isolation", "-e", ".[dev]"))
-    else:
-        step("building the kernel", pip("install", "--no-build-isolation", "--no-deps", "-e", "."))
+        # Apart from Tyrex, since what has to be built among them (PySpark) needs build tools of its own.
+        step("installing what Tyrex and its tests need", pip("install", *requirements("dev")))
+    step("building the kernel", pip("install", "--no-build-isolation", "--no-deps", "-e", "."))
     record(wanted)
 
 
@@ -126,6 +126,19 @@ def make_environment() -> None:
 def build_requirements() -> list[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     return list(project["build-system"]["requires"])
+
+
+def requirements(extra: str) -> list[str]:
+    """What Tyrex needs with this extra, and with the extras that it names in turn."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found = dict.fromkeys(project["dependencies"])
+    for requirement in project["optional-dependencies"][extra]:
+        if own := re.fullmatch(r"tyrex\[(.+)\]", requirement):
+            for name in own[1].split(","):
+                found |= dict.fromkeys(requirements(name.strip()))
+        else:
+            found[requirement] = None
+    return list(found)
 
 
 def tools_missing_here() -> list[str]:

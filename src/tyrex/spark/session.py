@@ -95,7 +95,8 @@ def session(
     conf.setAll(list(_settings(master, folder, packages, jars, config or {}).items()))
     with _environment(_variables(master, java or find_java())):
         _start_jvm(conf, log)
-        return SparkSession.builder.config(conf=conf).getOrCreate()
+        # The launcher has all settings, and has made one of `packages` and `jars`: to give them again would undo it.
+        return SparkSession.builder.getOrCreate()
 
 
 def close(spark: SparkSession) -> None:
