@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 from benchmarks.paper_figures import Said, Sweep, Variant
-from benchmarks.process import cores
 from benchmarks.rates import Point, Timing, limit, sweep, time_single
 
 import tyrex
@@ -83,11 +81,20 @@ def measure(figure: Sweep, effort: Effort) -> MeasuredSweep:
 def measure_variant(variant: Variant, effort: Effort) -> MeasuredVariant:
     """One value: single events, and then rate by rate."""
     rules = tyrex.parse(variant.load.text())
-    with cores(variant.cores or os.cpu_count() or 1):
-        timing = time_single(
-            variant.load, rules, variant.rate, events=effort.single_events, longest=effort.single_seconds
-        )
-        points = sweep(
-            variant.load, rules, variant.rates, events=effort.batch_events, longest=effort.batch_seconds
-        )
+    timing = time_single(
+        variant.load,
+        rules,
+        variant.rate,
+        events=effort.single_events,
+        longest=effort.single_seconds,
+        threads=variant.threads,
+    )
+    points = sweep(
+        variant.load,
+        rules,
+        variant.rates,
+        events=effort.batch_events,
+        longest=effort.batch_seconds,
+        threads=variant.threads,
+    )
     return MeasuredVariant(variant.label, variant.rate, timing, points)

@@ -48,8 +48,9 @@ def compared(plt: Any, figure: CompareFigure) -> Any:
             )
         _said(axes, panel.said)
         _rate_axes(axes)
+        axes.set_ylim(top=axes.get_ylim()[1] * 30 ** (0.6 + 0.2 * len(panel.said)))
         axes.set_title(panel.title)
-        axes.legend(loc="lower right", fontsize=7.5)
+        axes.legend(loc="upper left", fontsize=7.5)
     picture.suptitle(f"Figure {figure.number}. {figure.title}: composites/s by the rate of input events")
     return picture
 
@@ -86,7 +87,7 @@ def _times(axes: Any, panel: MeasuredPanel, varied: str) -> None:
     axes.set_yscale("log")
     bottom = min(averages) / 3
     top = max([*p99s, *(y for said in panel.times for _, y in said.points)])
-    axes.set_ylim(bottom, top * 8)
+    axes.set_ylim(bottom, top * (top / bottom) ** 0.4)
     plots.thousands(axes.yaxis)
     axes.set_xticks(places, labels=[each.label for each in panel.variants])
     axes.grid(axis="x", visible=False)
@@ -95,7 +96,7 @@ def _times(axes: Any, panel: MeasuredPanel, varied: str) -> None:
         xlabel=f"{varied}; events come at {panel.variants[0].single_rate:,.0f}/s",
         title=f"{panel.title}: processing time",
     )
-    axes.legend(loc="upper left", fontsize=8, ncols=2)
+    axes.legend(loc="upper left", fontsize=8)
 
 
 def _rates(axes: Any, panel: MeasuredPanel) -> None:
@@ -110,8 +111,9 @@ def _rates(axes: Any, panel: MeasuredPanel) -> None:
         axes.plot([x for x, _ in marked], [y for _, y in marked], "o", markersize=4, color=colour)
     _said(axes, panel.rates)
     _rate_axes(axes)
+    axes.set_ylim(top=axes.get_ylim()[1] * 10 ** (0.25 * (len(panel.variants) + len(panel.rates))))
     axes.set_title(f"{panel.title}: throughput")
-    axes.legend(loc="best", fontsize=8)
+    axes.legend(loc="upper left", fontsize=8)
 
 
 def queue(plt: Any, number: int, title: str, x: str, panels: Sequence[QueueFigure], note: str) -> Any:
@@ -125,14 +127,14 @@ def queue(plt: Any, number: int, title: str, x: str, panels: Sequence[QueueFigur
             )
         if number == 16:
             axes.axvline(panel.limit, **plots.TARGET)
-            axes.text(
-                panel.limit, 97, " busy all the time", color=plots.TARGET["color"], fontsize=8, va="top"
-            )
+            said = " busy all the time\n in batches of 100"
+            axes.text(panel.limit, 100, said, color=plots.TARGET["color"], fontsize=8, va="top")
         else:
             axes.set_xscale("log")
         axes.set_ylim(-3, 100)
         plots.thousands(axes.xaxis)
         axes.set(xlabel=x, ylabel="percent of the events dropped", title=f"({letter}) {panel.policy}-within")
-        axes.legend(loc="upper left", fontsize=8)
-    picture.suptitle(f"Figure {number}. {title}{f' ({note})' if note else ''}")
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    picture.legend(handles, labels, loc="outside lower center", ncols=len(labels))
+    picture.suptitle(f"Figure {number}. {title} ({note})")
     return picture

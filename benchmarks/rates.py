@@ -51,10 +51,12 @@ class Point:
         return self.rate * self.seconds
 
 
-def time_single(load: Load, rules: RuleSet, rate: float, *, events: int, longest: float) -> Timing:
+def time_single(
+    load: Load, rules: RuleSet, rate: float, *, events: int, longest: float, threads: int = 1
+) -> Timing:
     """Send events one by one, and time each; at most so many, for at most so many seconds."""
     fill, measured = load.tables(rate, events)
-    engine = tyrex.Engine(rules)
+    engine = tyrex.Engine(rules, threads=threads)
     _fill(engine, fill)
     times = []
     clock = time.perf_counter_ns
@@ -76,10 +78,12 @@ def _parts(row: dict[str, Any]) -> tuple[str, int, dict[str, Any]]:
     return type_, microseconds, {name: value for name, value in row.items() if value is not None}
 
 
-def time_rate(load: Load, rules: RuleSet, rate: float, *, events: int, longest: float) -> Point:
+def time_rate(
+    load: Load, rules: RuleSet, rate: float, *, events: int, longest: float, threads: int = 1
+) -> Point:
     """Send events in batches, as a busy queue gives them; at most so many, for at most so many seconds."""
     fill, measured = load.tables(rate, events)
-    engine = tyrex.Engine(rules)
+    engine = tyrex.Engine(rules, threads=threads)
     _fill(engine, fill)
     size = batch_size(load, rate)
     done = composites = 0
@@ -102,14 +106,14 @@ def _fill(engine: tyrex.Engine, table: Any) -> None:
 
 
 def sweep(
-    load: Load, rules: RuleSet, rates: Sequence[float], *, events: int, longest: float
+    load: Load, rules: RuleSet, rates: Sequence[float], *, events: int, longest: float, threads: int = 1
 ) -> tuple[Point, ...]:
     """One rate after the other, until the engine is at its limit."""
     points: list[Point] = []
     for rate in rates:
         if load.expected(rate) > LONGEST_EVENT:
             break
-        points.append(time_rate(load, rules, rate, events=events, longest=longest))
+        points.append(time_rate(load, rules, rate, events=events, longest=longest, threads=threads))
         if points[-1].busy > 1:
             break
     return tuple(points)
