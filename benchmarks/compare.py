@@ -1,8 +1,8 @@
 """Tyrex beside Esper and Flink, on the same streams in the same run.
 
-    .venv/bin/python -m benchmarks.compare [--quick] [--workload fire-last] [--format json] [--agree]
+    .venv/bin/python -m benchmarks.compare [--quick] [--workload fire-last] [--threads 2] [--agree]
 
-Prints a table, and writes `figures.json` and `figures.svg` into `build/benchmarks`. `us/event` is the time for an
+Prints a table, and writes `compare.json` and pictures into `build/benchmarks`. `us/event` is the time for an
 input event, `ratio` how many times the peer's events per second Tyrex reaches. `--agree` measures nothing: it runs
 small streams of the same kinds through the reference semantics and every engine and compares what they found.
 `pip install -r benchmarks/requirements.txt` brings what the plots need.
@@ -11,14 +11,14 @@ small streams of the same kinds through the reference semantics and every engine
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
 from dataclasses import replace
 from typing import Any
 
 from benchmarks import ours, peers
-from benchmarks.figures import HEADER, Comparison, Figure, plot, table, write_json
+from benchmarks.figures import HEADER, Comparison, Figure, draw, report, table
+from benchmarks.report import Machine, arguments, publish
 from benchmarks.workloads import Workload, chosen
 
 AGREE: dict[str, dict[str, Any]] = {
@@ -30,14 +30,14 @@ AGREE: dict[str, dict[str, Any]] = {
 """How each family is made small enough for the reference, and still long enough for events to leave the windows."""
 
 
-def compare(workload: Workload, *, with_peers: bool = True) -> Comparison:
+def compare(workload: Workload, *, with_peers: bool = True, threads: int = 1) -> Comparison:
     """Every engine on one workload."""
     stream = workload.stream()
     notes = []
     own: Figure | None = None
     found: list[Figure] = []
     try:
-        own = ours.run(workload, stream)
+        own = ours.run(workload, stream, threads=threads)
     except ours.NotBuilt as error:
         notes.append(str(error))
     if with_peers:
@@ -87,16 +87,13 @@ def _same(figure: Figure, right: Figure) -> bool:
 
 def main() -> None:
     """Measure and show, or compare what is found."""
-    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument(
-        "--workload", action="append", default=[], help="only those whose names contain this"
-    )
-    arguments.add_argument("--quick", action="store_true", help="an eighth of the events: a first look")
-    arguments.add_argument("--no-peers", action="store_true", help="only Tyrex")
-    arguments.add_argument("--agree", action="store_true", help="compare what is found, not how fast")
-    arguments.add_argument("--list", action="store_true", help="the names of the workloads")
-    arguments.add_argument("--format", choices=("text", "json"), default="text")
-    options = arguments.parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--workload", action="append", default=[], help="only those whose names contain this")
+    parser.add_argument("--threads", type=int, default=1, help="of Tyrex")
+    parser.add_argument("--no-peers", action="store_true", help="only Tyrex")
+    parser.add_argument("--agree", action="store_true", help="compare what is found, not how fast")
+    parser.add_argument("--list", action="store_true", help="the names of the workloads")
+    options = parser.parse_args()
     workloads = chosen(options.workload)
     if options.list:
         print("\n".join(workload.name for workload in workloads))
@@ -108,28 +105,29 @@ def main() -> None:
             print(line, flush=True)
             verdicts.append(agreed)
         sys.exit(not all(verdicts))
-    measure(workloads, quick=options.quick, with_peers=not options.no_peers, as_json=options.format == "json")
+    measure(workloads, options)
 
 
-def measure(workloads: list[Workload], *, quick: bool, with_peers: bool, as_json: bool) -> None:
+def measure(workloads: list[Workload], options: argparse.Namespace) -> None:
     """Run all, showing each as soon as it is there, and write the files."""
-    if not as_json:
+    machine = Machine()
+    as_text = options.format == "text"
+    if as_text:
         print(HEADER)
     comparisons = []
     for workload in workloads:
-        comparison = compare(workload.quick() if quick else workload, with_peers=with_peers)
+        chosen_size = workload.quick() if options.quick else workload
+        comparison = compare(chosen_size, with_peers=not options.no_peers, threads=options.threads)
         comparisons.append(comparison)
-        if not as_json:
+        if as_text:
             print(table(comparison), flush=True)
-    peers.BUILD.mkdir(parents=True, exist_ok=True)
-    write_json(comparisons, peers.BUILD / "figures.json")
-    drawn = plot(comparisons, peers.BUILD / "figures.svg")
-    if as_json:
-        print(json.dumps([each.record() for each in comparisons], indent=2))
-    else:
-        print(f"figures.json{' and figures.svg are' if drawn else ' is'} in build/benchmarks")
-        if not drawn:
-            print("no plot: pip install -r benchmarks/requirements.txt")
+    publish(
+        report(comparisons, options.threads),
+        lambda plt: draw(plt, comparisons),
+        options,
+        machine,
+        tables=False,
+    )
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""A measurement, and how measurements are shown: as a table, as JSON, as plots."""
+"""A measurement beside those of the peers, and how they are shown: as a table, a report, a picture."""
 
 from __future__ import annotations
 
-import importlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
+
+from benchmarks import plots
+from benchmarks.report import Report, Table, Verdict
 
 OURS = "tyrex"
 
@@ -119,25 +119,52 @@ def _times(ratio: float | None) -> str:
     return "" if ratio is None else f"{ratio:.1f} x"
 
 
-def write_json(comparisons: Sequence[Comparison], path: Path) -> None:
-    """Write all figures."""
-    path.write_text(json.dumps([each.record() for each in comparisons], indent=2) + "\n")
+def report(comparisons: Sequence[Comparison], threads: int) -> Report:
+    """All figures, and a verdict for each peer; windows that were shared by hand have none."""
+    rows = []
+    verdicts = []
+    for comparison in comparisons:
+        for figure in ([comparison.ours] if comparison.ours else []) + [*comparison.peers]:
+            is_ours = figure is comparison.ours
+            ratio = None if is_ours else comparison.ratio(figure)
+            rows.append(
+                (
+                    comparison.workload,
+                    figure.engine,
+                    figure.microseconds,
+                    None if figure.cpu_seconds is None else 1e6 * figure.cpu_seconds / figure.events,
+                    round(figure.rate),
+                    figure.composites,
+                    ratio,
+                    None if is_ours else comparison.cpu_ratio(figure),
+                )
+            )
+            if ratio is not None and not figure.engine.endswith("-shared"):
+                what = f"{comparison.workload} against {figure.engine}"
+                verdicts.append(Verdict(what, ratio, comparison.target, "x", at_least=True))
+    header = ("workload", "engine", "us/event", "cpu us", "events/s", "composites", "ratio", "cpu ratio")
+    notes = [f"{each.workload}: {note.splitlines()[0]}" for each in comparisons for note in each.notes]
+    notes += [
+        f"{each.workload}: the numbers of composite events differ" for each in comparisons if not each.agree
+    ]
+    return Report(
+        "compare",
+        f"Tyrex with {threads} thread{'s' * (threads > 1)} beside Esper 9 and Flink on the same streams",
+        (Table(header, tuple(rows)),),
+        tuple(verdicts),
+        tuple(notes),
+        [each.record() for each in comparisons],
+    )
 
 
-def plot(comparisons: Sequence[Comparison], path: Path) -> bool:
-    """Draw events per second, a bar for each engine; False where matplotlib is not installed."""
-    try:
-        mpl: Any = importlib.import_module("matplotlib")
-    except ImportError:
-        return False
-    mpl.use("svg")
-    plt: Any = importlib.import_module("matplotlib.pyplot")
-
+def draw(plt: Any, comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """Events per second, a bar for each engine."""
     engines = sorted(
         {figure.engine for each in comparisons for figure in (each.ours, *each.peers) if figure},
         key=lambda name: (name != OURS, name),
     )
-    figure, axes = plt.subplots(figsize=(9, 1.2 + 0.25 * len(engines) * len(comparisons)))
+    size = (9, 1.6 + 0.22 * len(engines) * len(comparisons))
+    figure, axes = plt.subplots(figsize=size, layout="constrained")
     height = 0.8 / len(engines)
     for index, engine in enumerate(engines):
         bars = [
@@ -146,15 +173,13 @@ def plot(comparisons: Sequence[Comparison], path: Path) -> bool:
             for found in (each.ours, *each.peers)
             if found and found.engine == engine
         ]
-        axes.barh([y for y, _ in bars], [rate for _, rate in bars], height=height, label=engine)
-    axes.set_xscale("log")
-    axes.set_xlabel("input events in a second")
+        drawn = axes.barh([y for y, _ in bars], [rate for _, rate in bars], height=height, label=engine)
+        axes.bar_label(drawn, [plots.short(rate) for _, rate in bars], fontsize=7, padding=2)
+    axes.set(xscale="log", xlabel="input events/s", title="Tyrex beside its peers, on the same streams")
+    plots.thousands(axes.xaxis)
     axes.set_yticks([place + 0.4 - height / 2 for place in range(len(comparisons))])
     axes.set_yticklabels([each.workload for each in comparisons])
     axes.invert_yaxis()
-    axes.grid(axis="x", alpha=0.3)
-    axes.legend(loc="best")
-    figure.tight_layout()
-    figure.savefig(path)
-    plt.close(figure)
-    return True
+    axes.grid(axis="y", visible=False)
+    figure.legend(loc="outside lower center", ncols=len(engines))
+    return {"compare": figure}

@@ -30,14 +30,16 @@ class NotBuilt(Exception):
     """This version of Tyrex has no engine."""
 
 
-def run(workload: Workload, stream: Stream, *, add: bool = False) -> Figure:
+def run(workload: Workload, stream: Stream, *, add: bool = False, threads: int = 1) -> Figure:
     """The engine on a workload, in this process."""
     engine_class = getattr(tyrex, "Engine", None)
     if engine_class is None:
         raise NotBuilt("tyrex.Engine is not built yet")
     rules = tyrex.parse(workload.rules())
     table = stream.to_arrow()
-    rounds = [_round(engine_class(rules), workload, stream, table, add=add) for _ in range(ROUNDS)]
+    rounds = [
+        _round(engine_class(rules, threads=threads), workload, stream, table, add=add) for _ in range(ROUNDS)
+    ]
     return sorted(rounds, key=lambda figure: figure.seconds)[ROUNDS // 2]
 
 

@@ -1,6 +1,6 @@
 """How long it takes to read and check a rule file, and how the cost grows with its length.
 
-    .venv/bin/python benchmarks/parsing.py [--format json] [RULES...]
+    .venv/bin/python -m benchmarks.parsing [--quick] [--format json] [RULES...]
 
 Every size is read `ROUNDS` times, the sizes in turn, and the quickest time of each counts: other work on the
 machine only ever adds time. `growth` is the cost of a rule compared with the cost in the smallest file; 1.0 is linear.
@@ -8,15 +8,19 @@ machine only ever adds time. `growth` is the cost of a rule compared with the co
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
+from typing import Any
+
+from benchmarks import plots
+from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
 
 import tyrex
 
 SIZES = (1_000, 2_500, 5_000, 10_000)
+QUICK_SIZES = (500, 1_000, 2_000)
 ROUNDS = 3
-TARGET_SECONDS = 10
+TARGET_RULES = 10_000
+TARGET_SECONDS = 10.0
 
 DECLARATIONS = """\
 event Temp(area: string, value: float)
@@ -53,32 +57,58 @@ def measure(sizes: tuple[int, ...]) -> dict[int, float]:
     return best
 
 
-def main() -> None:
-    """Measure and print."""
-    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("rules", nargs="*", type=int, default=SIZES)
-    arguments.add_argument("--format", choices=("text", "json"), default="text")
-    options = arguments.parse_args()
-    best = measure(tuple(options.rules))
+def report(best: dict[int, float]) -> Report:
+    """The report of what was measured."""
     smallest = min(best)
-    rows = [
-        {
-            "rules": size,
-            "seconds": round(seconds, 3),
-            "milliseconds_per_rule": round(1000 * seconds / size, 3),
-            "growth": round((seconds / size) / (best[smallest] / smallest), 2),
-        }
+    each = {
+        size: (seconds, 1000 * seconds / size, (seconds / size) / (best[smallest] / smallest))
         for size, seconds in sorted(best.items())
-    ]
-    if options.format == "json":
-        print(json.dumps(rows, indent=2))
-        return
-    print(f"{'rules':>8} {'seconds':>9} {'ms/rule':>9} {'growth':>7}")
-    for row in rows:
-        print(
-            f"{row['rules']:>8} {row['seconds']:>9.2f} {row['milliseconds_per_rule']:>9.3f} {row['growth']:>7.2f}"
-        )
-    print(f"target: 10000 rules in under {TARGET_SECONDS} s, growth about 1")
+    }
+    verdicts = tuple(
+        Verdict(f"{TARGET_RULES:,} rules", best[size], TARGET_SECONDS, "s")
+        for size in best
+        if size == TARGET_RULES
+    )
+    return Report(
+        "parsing",
+        "Reading and checking rule files",
+        (
+            Table(
+                ("rules", "seconds", "ms/rule", "growth"),
+                tuple((f"{size:,}", *figures) for size, figures in each.items()),
+            ),
+        ),
+        verdicts,
+        (f"growth: the cost of a rule compared with a file of {smallest:,}; 1 is linear.",),
+        [
+            {"rules": size, "seconds": seconds, "milliseconds_per_rule": per_rule, "growth": growth}
+            for size, (seconds, per_rule, growth) in each.items()
+        ],
+    )
+
+
+def draw(plt: Any, best: dict[int, float]) -> dict[str, Any]:
+    """Seconds by the number of rules."""
+    figure, axes = plt.subplots(figsize=(7, 3.8), layout="constrained")
+    axes.plot(list(best), list(best.values()), "o-")
+    axes.axhline(TARGET_SECONDS, **plots.TARGET)
+    said = f"target for {TARGET_RULES:,} rules"
+    axes.text(min(best), TARGET_SECONDS, said, color=plots.TARGET["color"], va="bottom")
+    axes.set(
+        xlabel="rules in a file", ylabel="seconds", title="Reading and checking a rule file", ylim=(0, None)
+    )
+    plots.thousands(axes.xaxis)
+    return {"parsing": figure}
+
+
+def main() -> None:
+    """Measure and show."""
+    parser = arguments(__doc__)
+    parser.add_argument("rules", nargs="*", type=int, help="how many; several sizes if none is given")
+    options = parser.parse_args()
+    machine = Machine()
+    best = measure(tuple(options.rules) or (QUICK_SIZES if options.quick else SIZES))
+    publish(report(best), lambda plt: draw(plt, best), options, machine)
 
 
 if __name__ == "__main__":

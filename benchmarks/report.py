@@ -121,9 +121,15 @@ class Machine:
 
 
 def publish(
-    report: Report, draw: Draw | None, options: argparse.Namespace, machine: Machine, *, build: Path = BUILD
+    report: Report,
+    draw: Draw | None,
+    options: argparse.Namespace,
+    machine: Machine,
+    *,
+    tables: bool = True,
+    build: Path = BUILD,
 ) -> None:
-    """Print the report, and write it and its pictures."""
+    """Print the report, without its tables if they were shown already, and write it and its pictures."""
     build.mkdir(parents=True, exist_ok=True)
     pictures = plots.draw_all(draw, build) if draw is not None else []
     record = {
@@ -142,9 +148,10 @@ def publish(
     if options.format == "json":
         print(text)
         return
-    print(report.title)
-    for table in report.tables:
-        print("", *table.lines(), sep="\n")
+    if tables:
+        print(report.title)
+        for table in report.tables:
+            print("", *table.lines(), sep="\n")
     print("")
     for line in (*map(str, report.verdicts), *report.notes):
         print(line)

@@ -15,19 +15,21 @@ rest is not said, and chosen here so that these numbers come out:
 Tyrex keeps stored events, not automata instances. `partial matches` is what an incremental engine would hold, counted
 by `partial.py` from the same stream; it also counts the composites, which must be those that the engine finds.
 
-Memory is that of a fresh process with rules and load, less what it has before the rules are read.
+Memory is that of a fresh process with rules and load, less what it has before the rules are read. The load runs with
+one thread of the engine, and with two.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from benchmarks import plots
 from benchmarks.partial import Count, count
 from benchmarks.process import MEGABYTE, fresh, greatest_resident, resident
-from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
+from benchmarks.report import Cell, Machine, Report, Table, Verdict, arguments, publish
 from benchmarks.sequences import Scenario, Steps
 
 import tyrex
@@ -42,6 +44,7 @@ QUICK_EVENTS = 10_000
 BATCH = 256
 """Events sent at once: they make about 170,000 composites."""
 SAMPLES = 60
+THREADS = (1, 2)
 
 PAPER_RATE = 100.0
 PAPER_COMPOSITES = 62_000.0
@@ -55,6 +58,7 @@ RATE_TARGET = 1_000 * PAPER_RATE
 class Run:
     """The engine under the load."""
 
+    threads: int
     events: int
     composites: int
     seconds: float
@@ -76,13 +80,13 @@ class Run:
         return self.events / self.seconds
 
 
-def run(load: Scenario, fill: int, events: int, batch: int = BATCH) -> Run:
+def run(load: Scenario, fill: int, events: int, threads: int = 1, batch: int = BATCH) -> Run:
     """Deploy the rules, fill the windows, and measure; to be run in a process of its own."""
     table = load.events(STEP, fill + events).to_arrow()
     tyrex.Engine(Scenario(rules=10, kinds=1).text())  # the parser is built once
     before = resident()
     start = time.perf_counter()
-    engine = tyrex.Engine(load.text())
+    engine = tyrex.Engine(load.text(), threads=threads)
     deploy_seconds = time.perf_counter() - start
     deployed = resident()
     for at in range(0, fill, batch):
@@ -95,6 +99,7 @@ def run(load: Scenario, fill: int, events: int, batch: int = BATCH) -> Run:
     seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
     stats = engine.stats()
     return Run(
+        threads,
         events,
         composites,
         seconds,
@@ -116,51 +121,67 @@ def partial_matches(load: Scenario, fill: int, events: int, samples: int = SAMPL
     return count(load, steps, moments)
 
 
-def report(result: Run, counted: Count) -> Report:
+def report(runs: Sequence[Run], counted: Count) -> Report:
     """The report of what was measured."""
     average = sum(counted.partial) / len(counted.partial)
-    seconds_of_stream = result.events * STEP / 1e6
+    stream_seconds = runs[0].events * STEP / 1e6
+
+    def row(name: str, get: Callable[[Run], Cell], paper: Cell = None) -> tuple[Cell, ...]:
+        return (name, *(get(each) for each in runs), paper)
+
     rows = (
-        ("rules", LOAD.rules, 5_000),
-        ("automata states", LOAD.rules * LOAD.all_states, 25_000),
-        ("partial matches, least", min(counted.partial), None),
-        ("partial matches, average", round(average), None),
-        ("partial matches, most", max(counted.partial), round(PAPER_PARTIAL)),
-        ("composites in a second of the stream", result.composites / seconds_of_stream, PAPER_COMPOSITES),
-        ("events/s sustained", result.rate, PAPER_RATE),
-        ("composites/s sustained", result.composites / result.seconds, PAPER_COMPOSITES),
-        ("us/event on the processor", 1e6 * result.cpu_seconds / result.events, None),
-        ("MB, greatest", result.greatest_megabytes, PAPER_MEGABYTES),
-        ("MB after deploying", result.deployed_megabytes, None),
-        ("MB after the load", result.loaded_megabytes, None),
-        ("MB that the engine counts", result.engine_megabytes, None),
-        ("events stored", result.stored, None),
-        ("seconds to deploy", result.deploy_seconds, None),
+        row("rules", lambda _: LOAD.rules, 5_000),
+        row("automata states", lambda _: LOAD.rules * LOAD.all_states, 25_000),
+        row("partial matches, least", lambda _: min(counted.partial)),
+        row("partial matches, average", lambda _: round(average)),
+        row("partial matches, most", lambda _: max(counted.partial), round(PAPER_PARTIAL)),
+        row(
+            "composites in a second of the stream",
+            lambda run: run.composites / stream_seconds,
+            PAPER_COMPOSITES,
+        ),
+        row("events/s sustained", lambda run: run.rate, PAPER_RATE),
+        row("composites/s sustained", lambda run: run.composites / run.seconds, PAPER_COMPOSITES),
+        row("us/event on the processor", lambda run: 1e6 * run.cpu_seconds / run.events),
+        row("MB, greatest", lambda run: run.greatest_megabytes, PAPER_MEGABYTES),
+        row("MB after deploying", lambda run: run.deployed_megabytes),
+        row("MB after the load", lambda run: run.loaded_megabytes),
+        row("MB that the engine counts", lambda run: run.engine_megabytes),
+        row("events stored", lambda run: run.stored),
+        row("seconds to deploy", lambda run: run.deploy_seconds),
     )
-    agree = result.composites == counted.composites
+    agree = all(each.composites == counted.composites for each in runs)
     same = f"counting chains gives {'the same number' if agree else f'another, {counted.composites:,}'}"
-    needed = RATE_TARGET * result.composites / result.events
+    needed = RATE_TARGET * runs[0].composites / runs[0].events
+    verdicts = [
+        Verdict("partial matches on average", average / 1e6, PAPER_PARTIAL / 1e6, "million", at_least=True)
+    ]
+    for each in runs:
+        with_threads = f"with {threads_text(each.threads)}"
+        verdicts += [
+            Verdict(f"memory of rules and load {with_threads}", each.greatest_megabytes, MEMORY_TARGET, "MB"),
+            Verdict(f"sustained rate {with_threads}", each.rate, RATE_TARGET, "events/s", at_least=True),
+        ]
     return Report(
         "tesla_load",
         "The TESLA paper's load: 5,000 rules, 25,000 states, 1.5 million partial matches",
-        (Table(("", "here", "paper"), rows),),
+        (Table(("", *(threads_text(each.threads) for each in runs), "paper"), rows),),
+        tuple(verdicts),
         (
-            Verdict(
-                "partial matches on average", average / 1e6, PAPER_PARTIAL / 1e6, "million", at_least=True
-            ),
-            Verdict("memory of rules and load", result.greatest_megabytes, MEMORY_TARGET, "MB"),
-            Verdict("sustained rate", result.rate, RATE_TARGET, "events/s", at_least=True),
-        ),
-        (
-            f"{result.composites:,} composite events were found; {same}.",
+            f"{runs[0].composites:,} composite events were found; {same}.",
             f"At {RATE_TARGET:,.0f} events/s the load makes {needed / 1e6:.0f} million composites/s.",
             "Partial matches are those of an incremental engine; Tyrex holds the stored events.",
         ),
-        {"run": asdict(result), "partial": asdict(counted), "agree": agree},
+        {"runs": [asdict(each) for each in runs], "partial": asdict(counted), "agree": agree},
     )
 
 
-def draw(plt: Any, result: Run, counted: Count) -> dict[str, Any]:
+def threads_text(threads: int) -> str:
+    """How many threads, in words."""
+    return f"{threads} thread{'s' * (threads > 1)}"
+
+
+def draw(plt: Any, runs: Sequence[Run], counted: Count) -> dict[str, Any]:
     """Partial matches over the stream; rate and memory beside the paper's and the targets."""
     figure, (left, middle, right) = plt.subplots(
         1, 3, figsize=(12, 4), layout="constrained", width_ratios=(2, 1, 1)
@@ -181,10 +202,17 @@ def draw(plt: Any, result: Run, counted: Count) -> dict[str, Any]:
     )
     left.legend(loc="lower right")
     for axes, values, title, target, unit in (
-        (middle, (PAPER_RATE, result.rate), "Sustained rate", RATE_TARGET, "events/s"),
-        (right, (PAPER_MEGABYTES, result.greatest_megabytes), "Memory", MEMORY_TARGET, "megabytes"),
+        (middle, (PAPER_RATE, *(each.rate for each in runs)), "Sustained rate", RATE_TARGET, "events/s"),
+        (
+            right,
+            (PAPER_MEGABYTES, *(each.greatest_megabytes for each in runs)),
+            "Memory",
+            MEMORY_TARGET,
+            "megabytes",
+        ),
     ):
-        bars = axes.bar(("paper\n(Core2, 2010)", "Tyrex"), values, color=(plots.PAPER, plots.OURS), width=0.5)
+        names = ("paper\n(Core2, 2010)", *(f"Tyrex\n{threads_text(each.threads)}" for each in runs))
+        bars = axes.bar(names, values, color=(plots.PAPER, *(plots.OURS for _ in runs)), width=0.5)
         axes.bar_label(bars, [f"{'< ' if value == PAPER_MEGABYTES else ''}{value:,.0f}" for value in values])
         axes.axhline(target, **plots.TARGET)
         axes.text(0.5, target, f"target\n{target:,.0f}", color=plots.TARGET["color"], ha="center")
@@ -200,9 +228,9 @@ def main() -> None:
     options = arguments(__doc__).parse_args()
     machine = Machine()
     events = QUICK_EVENTS if options.quick else EVENTS
-    result = fresh(run, LOAD, FILL, events)
+    runs = [fresh(run, LOAD, FILL, events, threads) for threads in THREADS]
     counted = partial_matches(LOAD, FILL, events)
-    publish(report(result, counted), lambda plt: draw(plt, result, counted), options, machine)
+    publish(report(runs, counted), lambda plt: draw(plt, runs, counted), options, machine)
 
 
 if __name__ == "__main__":
