@@ -478,12 +478,8 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
     const Value key = shape.key ? as_key(terminator.value(shape.key->column), shape.key->from, shape.key->to) : Value{};
     if (!shape.key || !key.null) bucket = family.find({&key.bits, shape.key ? 1u : 0u});
 
-    InBatch& home = in_batch(shape.defines);
-    if (home.table == no_id) home.table = batch_->add_table(*stores_[shape.defines], shape.defines);
-    Table& table = batch_->tables[home.table];
-    const std::size_t start = table.rows;
-    const std::size_t lineage = table.lineage.size();
-    Row oldest = no_row;
+    matches_.clear();
+    hit_members_.clear();
     for (const std::uint32_t number : rules) {
         const Member& member = members_[number];
         if (member.paused) continue;
@@ -502,16 +498,25 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
             if (begin == end) continue;
             row = list.rows()[shape.last ? end - 1 : begin];
         }
-        if (member.stored) queue_.push_back({batch_->runs.size(), 0});
+        matches_.push_back(row);
+        hit_members_.push_back(number);
+    }
+    const std::size_t count = matches_.size();
+    if (count == 0) return;
+
+    InBatch& home = in_batch(shape.defines);
+    if (home.table == no_id) home.table = batch_->add_table(*stores_[shape.defines], shape.defines);
+    Table& table = batch_->tables[home.table];
+    const std::size_t start = table.rows;
+    for (std::size_t m = 0; m < count; ++m) {
+        const std::uint32_t number = hit_members_[m];
+        if (members_[number].stored) queue_.push_back({batch_->runs.size(), 0});
         add_run(number, home.table, 1, table, terminator);
         ++counts_[number].fired;
-        table.lineage.push_back(row);
-        oldest = std::min(oldest, row);
+        table.lineage.push_back(matches_[m]);
     }
-    const std::size_t count = table.rows - start;
-    if (count == 0) return;
     Row& known = in_batch(shape.type).oldest;
-    known = std::min(known, oldest);
+    known = std::min(known, *std::min_element(matches_.begin(), matches_.end()));
     for (std::size_t c = 0; c < shape.outputs.size(); ++c) {
         const auto [event, number] = shape.outputs[c];
         Column& column = table.columns[c];
@@ -524,7 +529,7 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
         column.bits.resize(start + count);
         column.null.resize(start + count);
         for (std::size_t m = 0; m < count; ++m) {
-            const Value value = store.value(store.index(table.lineage[lineage + m]), number);
+            const Value value = store.value(store.index(matches_[m]), number);
             column.bits[start + m] = value.bits;
             column.null[start + m] = value.null;
         }

@@ -260,6 +260,7 @@ private:
     std::vector<Chosen> chosen_;
     std::vector<Row> matches_;  // the chosen rows of each match, one after the other
     std::vector<std::uint32_t> hit_rules_;
+    std::vector<std::uint32_t> hit_members_;
     std::vector<std::uint32_t> hit_subscriptions_;
     std::vector<Bits> key_;
 };

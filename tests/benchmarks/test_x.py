@@ -1,0 +1,3 @@
+def test_x():
+    """x"""
+    import benchmarks.streams
