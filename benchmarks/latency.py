@@ -16,10 +16,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import plots, streams, workloads
 from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
 
 import tyrex
+from benchmarks import plots, streams, workloads
 
 WINDOW_EVENTS = 50
 PERCENT_SMOKE = 10
@@ -36,6 +36,10 @@ class Times:
 
     name: str
     nanoseconds: list[int]
+
+    def __post_init__(self) -> None:
+        if not self.nanoseconds:
+            raise ValueError(f"{self.name}: no event was timed, send more")
 
     def quantile(self, share: float) -> float:
         """The time in microseconds that this share of the calls does not exceed."""

@@ -73,9 +73,10 @@ class NegationLoad:
     percent_rain: float
     window: int = 1_000
     """Milliseconds."""
+    thresholds: int = VALUES
 
     def text(self) -> str:
-        """A thousand rules: ten pairs of types, a hundred thresholds."""
+        """Ten pairs of types, and a rule for each threshold: a thousand rules."""
         lines = [
             f"event Temp{pair}(area: string, value: int)\nevent Rain{pair}(area: string)\n"
             for pair in range(1, PAIRS + 1)
@@ -89,7 +90,7 @@ from   Temp{pair}(area = $a and value > {k}) and
 where  area = $a, measured = Temp{pair}.value
 """
             for pair in range(1, PAIRS + 1)
-            for k in range(1, VALUES + 1)
+            for k in range(1, self.thresholds + 1)
         ]
         return "".join(lines)
 

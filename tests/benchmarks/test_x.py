@@ -1,3 +1,0 @@
-def test_x():
-    """x"""
-    import benchmarks.streams
