@@ -135,6 +135,24 @@ def test_tables_have_the_composites_of_each_type() -> None:
     assert tables["Hot"].column("rule").to_pylist() == ["hot", "smoky", "smoky"]
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tables_have_the_ids_that_the_events_have(threads: int) -> None:
+    """Row by row, whichever is asked first."""
+    found = Engine(RULES, threads=threads).send_batch(EVENTS)
+    columns = {name: table.column("id").to_pylist() for name, table in found.tables().items()}
+    for name, ids in columns.items():
+        assert ids == [event.id for event in found if event.type == name]
+
+
+def test_attributes_with_names_that_tables_have_taken_are_told_apart() -> None:
+    """As in the files that `tyrex run` writes."""
+    engine = Engine('event A(v: int) define M(id: int, rule: string) from A() where id = A.v, rule = "x"')
+    table = engine.send_batch([Event("A", SECOND, {"v": 7})]).tables()["M"]
+    assert table.column_names == ["timestamp", "id", "rule", "attributes.id", "attributes.rule"]
+    assert table.column("attributes.id").to_pylist() == [7]
+    assert table.column("rule").to_pylist() == ["M"]
+
+
 def test_tables_of_nothing_are_none() -> None:
     """A type that did not occur has no table."""
     assert Engine(RULES).send_batch([]).tables() == {}
