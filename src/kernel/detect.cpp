@@ -443,11 +443,10 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
             } else {
                 const Column& source = store.columns()[static_cast<std::size_t>(output.column)];
                 const Row origin = store.row(0);
-                for (std::size_t m = 0; m < count; ++m) {
-                    const std::size_t index = rows[m * width] - origin;
-                    bits[m] = source.bits[index];
-                    null[m] = source.null[index];
-                }
+                const Bits* from = source.bits.data();
+                const std::uint8_t* null_from = source.null.data();
+                for (std::size_t m = 0; m < count; ++m) bits[m] = from[rows[m * width] - origin];
+                for (std::size_t m = 0; m < count; ++m) null[m] = null_from[rows[m * width] - origin];
             }
         }
     }

@@ -82,7 +82,9 @@ std::uint64_t Source::Hashes::operator[](std::size_t row) const {
 Column Source::read(Strings& strings, const std::uint16_t* shares, std::uint16_t share) const {
     const bool texts_of_objects = layout == Layout::Values && type == Type::String;
     if (layout == Layout::Values && !texts_of_objects) return {type, bits, null};
-    Column column{type, std::vector<Bits>(count), std::vector<std::uint8_t>(count)};
+    Column column{type, {}, {}};
+    column.bits.resize(count, 0);
+    column.null.resize(count, 0);
     if (layout == Layout::Null) {
         std::fill(column.null.begin(), column.null.end(), std::uint8_t{1});
         return column;

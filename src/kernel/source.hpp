@@ -28,8 +28,8 @@ struct Source {
     std::shared_ptr<Source> dictionary;  // of texts
 
     // Values
-    std::vector<Bits> bits;
-    std::vector<std::uint8_t> null;
+    Words bits;
+    Flags null;
     std::vector<std::string_view> texts;
 
     // Copy the rows of a share, or all; the others are left as they come.

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t smallest_compaction = 1024;
 
-template <typename T>
-void drop_front(std::vector<T>& values, std::size_t count) {
+template <typename Vector>
+void drop_front(Vector& values, std::size_t count) {
     values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
 }
 

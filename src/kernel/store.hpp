@@ -2,7 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "strings.hpp"
@@ -20,10 +23,30 @@ constexpr Row no_row = ~Row{0};
 // Where an event comes from, which is where its id comes from.
 enum class Origin : std::uint8_t { Content, Source, Rule };
 
+// Memory that is not cleared when it grows: whoever makes room fills it, and clearing it first costs as much.
+template <typename T>
+struct Uncleared : std::allocator<T> {
+    template <typename U>
+    struct rebind {
+        using other = Uncleared<U>;
+    };
+    template <typename U, typename... Arguments>
+    void construct(U* place, Arguments&&... arguments) {
+        if constexpr (sizeof...(Arguments) == 0) {
+            ::new (static_cast<void*>(place)) U;
+        } else {
+            ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+        }
+    }
+};
+
+using Words = std::vector<Bits, Uncleared<Bits>>;
+using Flags = std::vector<std::uint8_t, Uncleared<std::uint8_t>>;
+
 struct Column {
     Type type;
-    std::vector<Bits> bits;
-    std::vector<std::uint8_t> null;
+    Words bits;
+    Flags null;
 
     Value at(std::size_t index) const { return {bits[index], null[index] != 0}; }
 };
