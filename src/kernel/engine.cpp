@@ -262,8 +262,9 @@ void Engine::accept(std::uint32_t type, Time time) {
     tick();
 }
 
-// Take note of an event that another engine looks at. Timers can wait: nothing of this engine's comes between.
+// Take note of an event that another engine looks at: time moves on with it.
 void Engine::pass_by(std::uint32_t type, Time time) {
+    pass_time(time - 1);
     now_ = std::max(now_, time);
     ++stores_[type]->arrived;
     if (++since_trim_ >= std::max<std::uint64_t>(trim_every, stores_.size())) trim_all();
@@ -411,7 +412,10 @@ void Engine::expire(const Deadline& deadline) {
     if (!rule.alive) return;
     if (rule.consumed_first.erase(deadline.first) > 0 || rule.paused) return;
     const Store& firsts = *stores_[rule.types[1]];
-    if (deadline.first < firsts.first()) return;  // other clauses say that no match has an event so old
+    if (deadline.first < firsts.first()) {  // other clauses say that no match has an event so old
+        ++counts_[deadline.rule].evaluated;
+        return;
+    }
     trim(timer_type_);
     Store& timers = *stores_[timer_type_];
     const std::size_t index = append_timer(deadline.due, zone_.fields(deadline.due));
