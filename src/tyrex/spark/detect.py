@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from tyrex.engine.engine import Moment
 from tyrex.events import to_microseconds
 from tyrex.rules import RuleSet, parse
-from tyrex.spark.batch import Options, detect_in_table
+from tyrex.spark.batch import detect_in_table
 from tyrex.spark.planner import plan_spark
 from tyrex.spark.sources import Events, SourceError, frames_of
+from tyrex.spark.tasks import Options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
