@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tyrex.engine.engine import Moment
+from tyrex.engine.engine import Moment, Span, microseconds
 from tyrex.events import to_microseconds
 from tyrex.rules import RuleSet, parse
 from tyrex.spark.batch import detect_in_table
 from tyrex.spark.planner import plan_spark
 from tyrex.spark.sources import Events, SourceError, frames_of
+from tyrex.spark.streaming import detect_in_stream
 from tyrex.spark.tasks import Options
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def detect(
     until: Moment | None = None,
     lineage: bool = False,
     shards: int | None = None,
+    delay: Span = 0,
 ) -> DataFrame:
     """The composite events that rules find in DataFrames.
 
@@ -38,16 +40,13 @@ def detect(
     sources = frames_of(events)
     if not sources:
         raise SourceError("there are no events: give at least one DataFrame")
-    if any(source.frame.isStreaming for source in sources):
-        raise NotImplementedError("streams are not supported yet")
     count = shards or _usual_shards(sources[0].frame)
-    plan = plan_spark(rules)
-    return detect_in_table(
-        events,
-        rules,
-        plan,
-        Options(count, time_zone, None if until is None else to_microseconds(until), lineage),
-    )
+    options = Options(count, time_zone, None if until is None else to_microseconds(until), lineage)
+    if not any(source.frame.isStreaming for source in sources):
+        return detect_in_table(events, rules, plan_spark(rules), options)
+    if until is not None:
+        raise SourceError("a stream has no end that `until` could move on: give it to `finish`")
+    return detect_in_stream(events, rules, plan_spark(rules, streaming=True), options, microseconds(delay))
 
 
 def of(result: DataFrame, type_name: str) -> DataFrame:
