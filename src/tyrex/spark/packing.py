@@ -65,7 +65,8 @@ def pack(batches: Iterable[pa.RecordBatch], clocked: tuple[int, ...]) -> Iterato
 def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The results in blobs, as rows."""
     for batch in batches:
-        for blob in batch.column(0).to_pylist():
+        blobs: list[Any] = batch.column(0).to_pylist()
+        for blob in blobs:
             yield from from_bytes(blob).to_batches()
 
 

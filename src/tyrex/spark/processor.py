@@ -1,4 +1,4 @@
-"""What Spark calls for the shards of a stream, once for each in a micro-batch that brings it rows or passes its timer."""
+"""What Spark calls for the shards of a stream, in each micro-batch that brings rows or passes a timer."""
 
 from __future__ import annotations
 

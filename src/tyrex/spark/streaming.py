@@ -1,8 +1,8 @@
 """Detection over streams: rows are packed for their shards, and each shard's engine lives in Spark's state.
 
-The clock is Spark's watermark: the greatest timestamp of all rows before this micro-batch, minus the delay. An event is
-late if it is older than that when its micro-batch begins. All others wait until the watermark has passed them, and are then
-processed in the order that a table would give them.
+The clock is Spark's watermark: the greatest timestamp of all rows before this micro-batch, minus the delay. An event
+is late if it is older than that when its micro-batch begins. All others wait until the watermark has passed them, and
+are then processed in the order that a table would give them.
 """
 
 from __future__ import annotations

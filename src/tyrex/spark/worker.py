@@ -112,7 +112,7 @@ class _Shard:
         yield from table.to_batches()
 
 
-def events_table(wire: Wire, rows: pa.RecordBatch) -> pa.Table:
+def events_table(wire: Wire, rows: pa.RecordBatch | pa.Table) -> pa.Table:
     """Rows of the wire as a table that the engine reads: types by name, attributes where their types have them."""
     import pyarrow as pa
     import pyarrow.compute as pc
