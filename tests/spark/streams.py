@@ -26,7 +26,7 @@ ARROW = {
 class Files:
     """A folder of files for each type, one file for each micro-batch."""
 
-    def __init__(self, folder: Path, rules: RuleSet, events: Sequence[Event]) -> None:
+    def __init__(self, folder: Path, rules: RuleSet, events: Sequence[Event] = ()) -> None:
         self.folder, self.rules = folder, rules
         present = {event.type for event in events}
         self.types = [
@@ -37,7 +37,7 @@ class Files:
         self.has_ids = {event.type for event in events if event.id is not None}
         self.written = 0
         for type_ in self.types:
-            (folder / "in" / type_.name).mkdir(parents=True)
+            (folder / "in" / type_.name).mkdir(parents=True, exist_ok=True)
 
     def write(self, batch: Sequence[tuple[int, Event]]) -> None:
         """One more micro-batch: events with their places in the order of arrival."""

@@ -85,7 +85,7 @@ def _blobs(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     table = pa.Table.from_batches(batches)
     every: Any = pc.value_counts(table.column(SHARD).combine_chunks())
     counts = {one["values"]: one["counts"] for one in every.to_pylist()}
-    order: Any = pc.sort_indices(table.column(SHARD), null_placement="at_end")
+    order: Any = pc.sort_indices(table.column(SHARD))  # nulls last
     ordered = table.take(order).drop_columns([SHARD]).combine_chunks()
     start = 0
     shards: list[int] = []

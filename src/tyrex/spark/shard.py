@@ -96,8 +96,12 @@ class Shard:
         self.held = [rest] if len(rest) else []
         if len(due) == 0:
             return None
-        keys: Any = [(TIME, "ascending"), (SEQUENCE, "ascending"), (TYPE, "ascending")]
-        order: Any = pc.sort_indices(due, sort_keys=keys, null_placement="at_start")
+        # A table's nulls come first.
+        first: Any = pa.scalar(-(2**63), pa.int64())
+        sequence = pc.fill_null(due.column(SEQUENCE), first)
+        keys: Any = [(name, "ascending") for name in (TIME, SEQUENCE, TYPE)]
+        given = pa.table({TIME: due.column(TIME), SEQUENCE: sequence, TYPE: due.column(TYPE)})
+        order: Any = pc.sort_indices(given, sort_keys=keys)
         return due.take(order).combine_chunks()
 
     def wakes_at(self, begin: int) -> int | None:
