@@ -138,8 +138,9 @@ class Query:
         ]
         frames: dict[int, list[pd.DataFrame]] = {}
         for blob in packed:
-            for shard, frame in blob.to_pandas().groupby("shard"):
-                frames.setdefault(int(shard), []).append(frame.astype(object).where(frame.notna(), None))
+            frame: pd.DataFrame = blob.to_pandas()
+            for shard in set(frame["shard"]):
+                frames.setdefault(int(shard), []).append(frame[frame["shard"] == shard])
         found: list[Any] = []
         clock = Clock(self.watermark)
         for shard, own in frames.items():
@@ -187,7 +188,7 @@ class Query:
                     row |= {slot: event.attributes.get(name) for name, slot in slots.items()}
                     row[w.ID] = event.id
                 rows.append(row)
-        fields = [
+        fields: list[Any] = [
             (w.SHARD, pa.int32()),
             (MAIN, pa.bool_()),
             (w.TIME, pa.int64()),

@@ -37,6 +37,10 @@ def detect(
     the events that each composite was made of. `until` moves the end of the input on, for timers and deadlines that
     are due later than the last event. `shards` is into how many shards a part of the rules that can be
     split is split; without it, as many as Spark has shuffle partitions.
+
+    Of streams, `delay` is how far behind the latest one an event may come: events wait so long, and are then processed in
+    order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row with the
+    column `rejected`. At the end of a stream's input, `finish` has what still waits.
     """
     rules = parse(rules) if isinstance(rules, str) else rules
     sources = frames_of(events)

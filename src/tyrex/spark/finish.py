@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tyrex.rules import RuleSet
+from tyrex.spark.packing import NEVER
 from tyrex.spark.planner import SparkPlan
-from tyrex.spark.shard import NEVER, report
+from tyrex.spark.shard import report
 from tyrex.spark.shard_state import Page, checked, rebuild
 from tyrex.spark.sources import Events, frames_of
 from tyrex.spark.streaming import prepare, spark_schema
@@ -18,8 +20,6 @@ from tyrex.spark.worker import Task
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
-
-_COLUMNS = "shard int, kind string, number int, page string, bytes binary"
 
 
 def finish_stream(
@@ -86,8 +86,6 @@ def _finish_shards(
 def _finish_shard(
     task: Task, made_by: str, until: int | None, rows: list[dict[str, Any]]
 ) -> Iterator[pa.RecordBatch]:
-    import json
-
     page = checked(Page(**json.loads(rows[0]["page"])), made_by)
     snapshot = b"".join(row["bytes"] for row in rows if row["kind"] == "b piece") or None
     chunks = [(row["number"], row["bytes"]) for row in rows if row["kind"] == "c chunk"]

@@ -15,6 +15,10 @@ MAIN = "main"
 PACKED = f"{SHARD} int, least long, greatest long, blob binary"
 """The columns of packed rows: the earliest and the latest time of the partition that they are from, and the rows."""
 RESULTS = "blob binary"
+NEVER = -(2**62)
+"""Before all times."""
+UNKNOWN = 2**62
+"""Behind all times."""
 MOST_ROWS = 200_000
 """A blob has no more rows than that."""
 
@@ -94,8 +98,8 @@ def _blobs(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         shards.append(shard)
         blobs.append(to_bytes(ordered.slice(start, counts[shard])))
         start += counts[shard]
-    nothing: list[int | None] = [None] * len(shards)
-    yield _packed(shards, nothing, nothing, blobs)
+    # No nulls: pandas would make floats of the times.
+    yield _packed(shards, [UNKNOWN] * len(shards), [NEVER] * len(shards), blobs)
 
 
 def _packed(shards: list[int], least: list[Any], greatest: list[Any], blobs: list[Any]) -> pa.RecordBatch:

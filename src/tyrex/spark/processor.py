@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from tyrex.spark.packing import from_bytes, to_bytes
-from tyrex.spark.shard import NEVER, UNKNOWN, Shard, report, sort_out
+from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes, to_bytes
+from tyrex.spark.shard import Shard, report, sort_out
 from tyrex.spark.shard_state import (
     CACHE,
     CHUNKS,
@@ -68,8 +68,8 @@ class ShardProcessor(StatefulProcessor):
 
         packed = pd.concat(list(rows))
         blobs = [from_bytes(bytes(blob)) for blob in packed["blob"] if blob is not None]
-        least, greatest = packed["least"].dropna(), packed["greatest"].dropna()
-        span = (int(least.min()), int(greatest.max())) if len(least) else None
+        least, greatest = int(packed["least"].min()), int(packed["greatest"].max())
+        span = None if least == UNKNOWN else (least, greatest)
         yield from self._work(int(key[0]), blobs, span, timerValues.getCurrentWatermarkInMs())
 
     def handleExpiredTimer(  # noqa: N802
@@ -121,8 +121,8 @@ class ShardProcessor(StatefulProcessor):
             return page
         for number in done:
             del shard.chunks[number]
-        page = self._stored.write_snapshot(page, shard.engine.snapshot(), done)
-        return page
+        found: Page = self._stored.write_snapshot(page, shard.engine.snapshot(), done)
+        return found
 
     def _set_timer(self, page: Page, at: int | None) -> Page:
         wanted = -1 if at is None else at

@@ -9,17 +9,12 @@ from typing import TYPE_CHECKING, Any
 from tyrex.engine import Detections, Engine
 from tyrex.events import Event
 from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
-from tyrex.spark.packing import MAIN
+from tyrex.spark.packing import MAIN, NEVER, UNKNOWN
 from tyrex.spark.wire import ID, SEQUENCE, TIME, TYPE
 from tyrex.spark.worker import Task, as_text, events_table, read_rules, results_schema, results_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-NEVER = -(2**62)
-"""The watermark of a stream that has none yet."""
-UNKNOWN = 2**62
-"""When time begins, as long as nothing has come."""
 
 
 @dataclass
@@ -30,7 +25,7 @@ class Shard:
     number: int
     engine: Engine
     watermark: int = NEVER
-    """Every event before it has been processed."""
+    """Every event before it has been processed; a stream begins without one."""
     next_chunk: int = 0
     """How many chunks of arrived events it knows."""
     chunks: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -98,9 +93,9 @@ class Shard:
             return None
         # A table's nulls come first.
         first: Any = pa.scalar(-(2**63), pa.int64())
-        sequence = pc.fill_null(due.column(SEQUENCE), first)
+        sequence: Any = pc.fill_null(due.column(SEQUENCE), first)
         keys: Any = [(name, "ascending") for name in (TIME, SEQUENCE, TYPE)]
-        given = pa.table({TIME: due.column(TIME), SEQUENCE: sequence, TYPE: due.column(TYPE)})
+        given = due.select([TIME, TYPE]).append_column(SEQUENCE, sequence)
         order: Any = pc.sort_indices(given, sort_keys=keys)
         return due.take(order).combine_chunks()
 

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, Protocol
 
-from tyrex.spark.packing import from_bytes
-from tyrex.spark.shard import NEVER, UNKNOWN, Shard
+from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes
+from tyrex.spark.shard import Shard
 from tyrex.spark.worker import Task
 
 PIECE = 1 << 20
@@ -42,7 +42,7 @@ class Page:
     snapshot_bytes: int = 0
     next_chunk: int = 0
     begin: int = UNKNOWN
-    """When time began, for shards with calendar timers."""
+    """When time began, for shards with calendar timers; unknown as long as nothing has come."""
     greatest: int = NEVER
     """The greatest time of all events, for shards with timers."""
     timer: int = -1

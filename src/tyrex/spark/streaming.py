@@ -8,7 +8,7 @@ are then processed in the order that a table would give them.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
@@ -144,8 +144,6 @@ def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataF
 
 
 def _by_source(events: Events, streams: list[Stream]) -> Iterator[tuple[Source, list[Stream]]]:
-    from collections.abc import Mapping
-
     sources = frames_of(events)
     if not isinstance(events, Mapping):
         yield sources[0], streams
@@ -155,8 +153,6 @@ def _by_source(events: Events, streams: list[Stream]) -> Iterator[tuple[Source, 
 
 
 def _is_of(stream: Stream, events: Events) -> Column:
-    from collections.abc import Mapping
-
     from pyspark.sql import functions as sf
 
     return sf.lit(True) if isinstance(events, Mapping) else sf.col("type") == stream.type.name
