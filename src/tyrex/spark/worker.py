@@ -112,7 +112,7 @@ class _Shard:
         yield from table.to_batches()
 
 
-def events_table(wire: Wire, rows: pa.RecordBatch) -> pa.Table:
+def events_table(wire: Wire, rows: pa.RecordBatch | pa.Table) -> pa.Table:
     """Rows of the wire as a table that the engine reads: types by name, attributes where their types have them."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -205,13 +205,14 @@ def _lineage(event: Event) -> list[dict[str, Any]]:
             "type": part.type,
             "timestamp": part.timestamp,
             "id": part.id,
-            "attributes": [(name, None if v is None else _text(v)) for name, v in part.attributes.items()],
+            "attributes": [(name, None if v is None else as_text(v)) for name, v in part.attributes.items()],
         }
         for part in event.lineage
     ]
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """A value of an attribute among texts."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,0 +1,116 @@
+"""Rows packed for the way to a shard's state: Spark hands over a few large blobs instead of many rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from tyrex.spark.wire import SHARD, TIME
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAIN = "main"
+"""Of the copies of an event in several shards, one is the event itself: it is reported if it is rejected."""
+PACKED = f"{SHARD} int, least long, greatest long, blob binary"
+"""The columns of packed rows: the earliest and the latest time of the partition that they are from, and the rows."""
+RESULTS = "blob binary"
+NEVER = -(2**62)
+"""Before all times."""
+UNKNOWN = 2**62
+"""Behind all times."""
+MOST_ROWS = 200_000
+"""A blob has no more rows than that."""
+
+
+def to_bytes(table: pa.Table | pa.RecordBatch) -> bytes:
+    """A table in Arrow's stream format."""
+    import pyarrow as pa
+
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write(table)
+    return sink.getvalue().to_pybytes()
+
+
+def from_bytes(data: bytes) -> pa.Table:
+    """The table that `to_bytes` wrote."""
+    import pyarrow as pa
+
+    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+        return reader.read_all()
+
+
+def pack(batches: Iterable[pa.RecordBatch], clocked: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
+    """The rows of one partition as blobs, one for each shard and about `MOST_ROWS` rows.
+
+    Shards that are `clocked` are told the span of time of all rows, also if none is for them. Rows without a
+    shard are there for their time only.
+    """
+    least = greatest = None
+    waiting: list[pa.RecordBatch] = []
+    count = 0
+    for batch in batches:
+        if clocked and (span := _span(batch)) is not None:
+            least = span[0] if least is None else min(least, span[0])
+            greatest = span[1] if greatest is None else max(greatest, span[1])
+        waiting.append(batch)
+        count += len(batch)
+        if count >= MOST_ROWS:
+            yield from _blobs(waiting)
+            waiting, count = [], 0
+    if count:
+        yield from _blobs(waiting)
+    if least is not None:
+        n = len(clocked)
+        yield _packed(list(clocked), [least] * n, [greatest] * n, [None] * n)
+
+
+def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The results in blobs, as rows."""
+    for batch in batches:
+        blobs: list[Any] = batch.column(0).to_pylist()
+        for blob in blobs:
+            yield from from_bytes(blob).to_batches()
+
+
+def _span(batch: pa.RecordBatch) -> tuple[int, int] | None:
+    import pyarrow.compute as pc
+
+    times: Any = pc.min_max(batch.column(TIME))
+    least, greatest = times["min"].as_py(), times["max"].as_py()
+    return None if least is None else (least, greatest)
+
+
+def _blobs(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    table = pa.Table.from_batches(batches)
+    every: Any = pc.value_counts(table.column(SHARD).combine_chunks())
+    counts = {one["values"]: one["counts"] for one in every.to_pylist()}
+    order: Any = pc.sort_indices(table.column(SHARD))  # nulls last
+    ordered = table.take(order).drop_columns([SHARD]).combine_chunks()
+    start = 0
+    shards: list[int] = []
+    blobs: list[bytes] = []
+    for shard in sorted(number for number in counts if number is not None):
+        shards.append(shard)
+        blobs.append(to_bytes(ordered.slice(start, counts[shard])))
+        start += counts[shard]
+    # No nulls: pandas would make floats of the times.
+    yield _packed(shards, [UNKNOWN] * len(shards), [NEVER] * len(shards), blobs)
+
+
+def _packed(shards: list[int], least: list[Any], greatest: list[Any], blobs: list[Any]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(shards, pa.int32()),
+            pa.array(least, pa.int64()),
+            pa.array(greatest, pa.int64()),
+            pa.array(blobs, pa.binary()),
+        ],
+        names=[SHARD, "least", "greatest", "blob"],
+    )

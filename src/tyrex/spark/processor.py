@@ -1,0 +1,135 @@
+"""What Spark calls for the shards of a stream, in each micro-batch that brings rows or passes a timer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes, to_bytes
+from tyrex.spark.shard import Shard, report, sort_out
+from tyrex.spark.shard_state import (
+    CACHE,
+    CHUNKS,
+    NUMBER,
+    PAGE,
+    PIECES,
+    SMALLEST_LOG,
+    Page,
+    Stored,
+    row_of,
+    turned,
+)
+from tyrex.spark.worker import Task
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Job:
+    """A stream of rules, as the workers know it."""
+
+    task: Task
+    run: str
+    """Different in every run of a query."""
+    made_by: str
+    calendar: frozenset[int]
+    """The shards with rules that the calendar evaluates."""
+    smallest_log: int = SMALLEST_LOG
+
+
+class ShardProcessor(StatefulProcessor):
+    """Lets a shard's engine process what the watermark has passed, and writes what has changed."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Name the parts of the state."""
+        self._handle = handle
+        self._stored: Any = Stored(
+            handle.getValueState("page", PAGE),
+            handle.getMapState("pieces", NUMBER, PIECES),
+            handle.getMapState("chunks", NUMBER, CHUNKS),
+        )
+
+    def handleInputRows(  # noqa: N802 - Spark's names
+        self,
+        key: Any,
+        rows: Iterator[Any],
+        timerValues: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Work with new rows."""
+        import pandas as pd
+
+        packed = pd.concat(list(rows))
+        blobs = [from_bytes(bytes(blob)) for blob in packed["blob"] if blob is not None]
+        least, greatest = int(packed["least"].min()), int(packed["greatest"].max())
+        span = None if least == UNKNOWN else (least, greatest)
+        yield from self._work(int(key[0]), blobs, span, timerValues.getCurrentWatermarkInMs())
+
+    def handleExpiredTimer(  # noqa: N802
+        self,
+        key: Any,
+        timerValues: Any,  # noqa: N803
+        expiredTimerInfo: Any,  # noqa: N803
+    ) -> Iterator[pd.DataFrame]:
+        """Work because the watermark has passed something that waits."""
+        yield from self._work(int(key[0]), [], None, timerValues.getCurrentWatermarkInMs())
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    def _work(
+        self, number: int, blobs: list[pa.Table], span: tuple[int, int] | None, milliseconds: int
+    ) -> Iterator[pd.DataFrame]:
+        import pandas as pd
+        import pyarrow as pa
+
+        job, stored = self._job, self._stored
+        page = stored.read_page(job.made_by)
+        watermark = max(page.watermark, milliseconds * 1000 if milliseconds > 0 else NEVER)
+        if not blobs and span is None and watermark == page.watermark:
+            return
+        shard = CACHE.take(job.run, job.task, number, page, stored)
+        if span is not None:
+            begin = min(page.begin, max(watermark, span[0])) if number in job.calendar else UNKNOWN
+            page = replace(page, begin=begin, greatest=max(page.greatest, span[1]))
+        rows = sort_out(pa.concat_tables(blobs), watermark) if blobs else None
+        if rows is not None and len(rows.good):
+            data = to_bytes(rows.good.combine_chunks())
+            stored.chunks.updateValue((shard.next_chunk,), (data,))
+            shard.hold(shard.next_chunk, rows.good, len(data))
+        found = shard.release(watermark, page.begin)
+        results = report(job.task, found, rows)
+        page = turned(replace(page, watermark=watermark, next_chunk=shard.next_chunk))
+        page = self._set_timer(self._shorten(page, shard), shard.wakes_at(page.begin))
+        stored.page.update(row_of(page))
+        if results is not None:
+            yield pd.DataFrame({"blob": [to_bytes(results)]})
+        CACHE.put(job.run, number, page.token, shard)
+
+    def _shorten(self, page: Page, shard: Shard) -> Page:
+        """Write a new snapshot when the chunks that it makes superfluous are larger than the last one."""
+        done = [number for number, (greatest, _) in shard.chunks.items() if greatest < page.watermark]
+        size = sum(shard.chunks[number][1] for number in done)
+        if size < max(self._job.smallest_log, page.snapshot_bytes):
+            return page
+        for number in done:
+            del shard.chunks[number]
+        found: Page = self._stored.write_snapshot(page, shard.engine.snapshot(), done)
+        return found
+
+    def _set_timer(self, page: Page, at: int | None) -> Page:
+        wanted = -1 if at is None else at
+        if wanted == page.timer:
+            return page
+        if page.timer >= 0:
+            self._handle.deleteTimer(page.timer)
+        if wanted >= 0:
+            self._handle.registerTimer(wanted)
+        return replace(page, timer=wanted)

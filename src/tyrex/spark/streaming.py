@@ -1,0 +1,196 @@
+"""Detection over streams: rows are packed for their shards, and each shard's engine lives in Spark's state.
+
+The clock is Spark's watermark: the greatest timestamp of all rows before this micro-batch, minus the delay. An event
+is late if it is older than that when its micro-batch begins. All others wait until the watermark has passed them, and
+are then processed in the order that a table would give them.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import reduce
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
+from tyrex.rules import RuleSet
+from tyrex.spark import wire as w
+from tyrex.spark.packing import MAIN, PACKED, RESULTS, pack, unpack
+from tyrex.spark.planner import SparkPlan
+from tyrex.spark.pushdown import filter_for
+from tyrex.spark.rows import Layout, columns_of, needed, places_of
+from tyrex.spark.shard import stream_schema
+from tyrex.spark.sources import (
+    SPARK_TYPES,
+    Events,
+    Source,
+    SourceError,
+    Stream,
+    frames_of,
+    streams_of,
+    time_of,
+)
+from tyrex.spark.tasks import Options, task_of
+from tyrex.spark.worker import Task
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame
+
+_PLACES = "places"
+_AT = "tyrex_at"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A stream that is planned."""
+
+    task: Task
+    layout: Layout
+    wire: w.Wire
+    streams: list[Stream]
+    made_by: str
+    """A hash of all that the state depends on."""
+
+
+def prepare(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -> Prepared:
+    """Check the sources of a stream, and lay out what travels."""
+    layout = Layout(plan, options.shards)
+    streams = streams_of(events, rules.types, plan.filters)
+    wire = w.lay_out(
+        rules.types,
+        {stream.type.name: needed(plan, stream) for stream in streams},
+        has_ids=any(stream.id is not None for stream in streams),
+    )
+    task = task_of(rules, plan, layout, wire, options)
+    parts = (task.wire, task.parts, task.part_of_shard, task.time_zone)
+    return Prepared(task, layout, wire, streams, blake2b(repr(parts).encode(), digest_size=16).hexdigest())
+
+
+def detect_in_stream(
+    events: Events, rules: RuleSet, plan: SparkPlan, options: Options, delay: int
+) -> DataFrame:
+    """The composite events of rules over streaming DataFrames; late and bad events are among the rows."""
+    from pyspark.sql import functions as sf
+
+    from tyrex.spark.processor import Job, ShardProcessor
+
+    if not all(source.frame.isStreaming for source in frames_of(events)):
+        raise SourceError(
+            "some of the DataFrames are streams and some are tables: give either all as streams, or none"
+        )
+    prepared = prepare(events, rules, plan, options)
+    calendar, clocked = (
+        [n for n, part in enumerate(prepared.layout.part_of_shard) if getattr(plan.parts[part].unit, kind)]
+        for kind in ("calendar", "timers")
+    )
+    rows = reduce(lambda one, other: one.unionByName(other), _rows(events, plan, prepared))
+    milliseconds = -(-delay // 1000)
+    timed = rows.withWatermark(_AT, f"{milliseconds} milliseconds")
+    everywhere = sf.posexplode_outer if clocked else sf.posexplode
+    # The condition names the time, so that Spark does not look at it before it has looked at the time of all rows.
+    placed = (
+        timed.where(sf.lit(bool(clocked)) | sf.col(_AT).isNull() | (sf.size(_PLACES) > 0))
+        .select("*", everywhere(_PLACES).alias("place_number", w.SHARD))
+        .select(
+            w.SHARD,
+            (sf.col("place_number") == 0).alias(MAIN),
+            *(name for name in rows.columns if name not in (_AT, _PLACES)),
+        )
+    )
+    clocked_shards = tuple(clocked)
+
+    def run_pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return pack(batches, clocked_shards)
+
+    task = prepared.task
+    job = Job(task, uuid.uuid4().hex, prepared.made_by, frozenset(calendar))
+    packed = placed.mapInArrow(run_pack, PACKED)
+    results = packed.groupBy(w.SHARD).transformWithStateInPandas(
+        ShardProcessor(job), outputStructType=RESULTS, outputMode="Append", timeMode="EventTime"
+    )
+    return results.mapInArrow(unpack, spark_schema(task))
+
+
+def spark_schema(task: Task) -> str:
+    """The columns of a stream's results, as Spark writes them."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(stream_schema(task)).simpleString().removeprefix("struct")[1:-1]
+
+
+# --- Rows ---------------------------------------------------------------------------------------------------
+
+
+def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataFrame]:
+    """The rows of each source, read once, each with its time and the shards that it goes to, perhaps none."""
+    from pyspark.sql import functions as sf
+
+    for source, streams in _by_source(events, prepared.streams):
+        time = time_of(source.frame, source.timestamp, "an input")
+        valid = time.between(FIRST_TIMESTAMP, LAST_TIMESTAMP)
+        branches = [(_is_of(stream, events), _columns(stream, plan, prepared)) for stream in streams]
+        nothing = _nothing(prepared.wire)
+        yield source.frame.select(
+            sf.when(valid, sf.timestamp_micros(time)).alias(_AT),
+            time.alias(w.TIME),
+            *(
+                _choose([(is_of, columns[name]) for is_of, columns in branches], other).alias(name)
+                for name, other in nothing.items()
+            ),
+        )
+
+
+def _by_source(events: Events, streams: list[Stream]) -> Iterator[tuple[Source, list[Stream]]]:
+    sources = frames_of(events)
+    if not isinstance(events, Mapping):
+        yield sources[0], streams
+        return
+    for name, source in zip(events, sources, strict=True):
+        yield source, [stream for stream in streams if stream.type.name == name]
+
+
+def _is_of(stream: Stream, events: Events) -> Column:
+    from pyspark.sql import functions as sf
+
+    return sf.lit(True) if isinstance(events, Mapping) else sf.col("type") == stream.type.name
+
+
+def _columns(stream: Stream, plan: SparkPlan, prepared: Prepared) -> dict[str, Column]:
+    from pyspark.sql import functions as sf
+
+    columns = columns_of(stream, prepared.wire)
+    places = sf.array_distinct(sf.array(*(shard for shard, _ in places_of(stream, plan, prepared.layout))))
+    condition = filter_for(plan.filters[stream.type.name], stream.type, stream.raw)
+    columns[_PLACES] = places if condition is None else sf.when(condition, places).otherwise(_no_places())
+    return columns
+
+
+def _nothing(wire: w.Wire) -> dict[str, Column]:
+    """What a row has that is there for its time only."""
+    from pyspark.sql import functions as sf
+
+    none = sf.lit(None)
+    return {
+        w.TYPE: none.cast("int"),
+        w.SEQUENCE: none.cast("long"),
+        **({w.ID: none.cast("string")} if wire.has_ids else {}),
+        **{slot: none.cast(SPARK_TYPES[kind]) for slot, kind in wire.slots.items()},
+        _PLACES: _no_places(),
+    }
+
+
+def _no_places() -> Column:
+    from pyspark.sql import functions as sf
+
+    return sf.array().cast("array<int>")
+
+
+def _choose(branches: list[tuple[Column, Column]], other: Column) -> Column:
+    from pyspark.sql import functions as sf
+
+    for condition, column in reversed(branches):
+        other = sf.when(condition, column).otherwise(other)
+    return other
