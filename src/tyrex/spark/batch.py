@@ -31,6 +31,10 @@ class Options:
     time_zone: str = "UTC"
     until: int | None = None
     lineage: bool = False
+    ordered: bool = False
+    """Whether the result says where each composite event belongs among all."""
+    since: int | None = None
+    """When time begins, if that is before the first event that some rule knows."""
 
 
 def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -> DataFrame:
@@ -45,7 +49,7 @@ def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Op
         lambda one, other: one.unionByName(other),
         [
             *(_rows(stream, plan, layout, wire) for stream in streams),
-            *_ticks(events, plan, layout, wire, options.until),
+            *_ticks(events, plan, layout, wire, options),
         ],
     )
     ordered = rows.repartitionById(layout.count, _column(w.SHARD)).sortWithinPartitions(
@@ -56,7 +60,9 @@ def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Op
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return detect_shards(task, batches)
 
-    return ordered.mapInArrow(run, schema_of(task.composites, lineage=options.lineage))
+    return ordered.mapInArrow(
+        run, schema_of(task.composites, lineage=options.lineage, ordered=options.ordered)
+    )
 
 
 class Layout:
@@ -91,6 +97,7 @@ def task_of(rules: RuleSet, plan: SparkPlan, layout: Layout, wire: w.Wire, optio
         composites=defined(rules),
         time_zone=options.time_zone,
         lineage=options.lineage,
+        positions={rule.name: n for n, rule in enumerate(rules.plan.rules)} if options.ordered else None,
     )
 
 
@@ -99,12 +106,12 @@ def defined(rules: RuleSet) -> tuple[EventType, ...]:
     return tuple({rule.defines.name: rule.defines for rule in rules}.values())
 
 
-def schema_of(composites: Iterable[EventType], *, lineage: bool) -> str:
+def schema_of(composites: Iterable[EventType], *, lineage: bool, ordered: bool = False) -> str:
     """The columns of a result, as Spark writes them."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return (
-        from_arrow_schema(results_schema(composites, lineage=lineage))
+        from_arrow_schema(results_schema(composites, lineage=lineage, ordered=ordered))
         .simpleString()
         .removeprefix("struct")[1:-1]
     )
@@ -213,7 +220,7 @@ def _column(name: str) -> Column:
 
 
 def _ticks(
-    events: Events, plan: SparkPlan, layout: Layout, wire: w.Wire, until: int | None
+    events: Events, plan: SparkPlan, layout: Layout, wire: w.Wire, options: Options
 ) -> list[DataFrame]:
     """Rows that tell the shards of parts with timers when time begins and how far it comes."""
     from pyspark.sql import functions as sf
@@ -236,12 +243,14 @@ def _ticks(
     bounds = times.agg(sf.min("t").alias("least"), sf.max("t").alias("greatest")).where(
         sf.col("least").isNotNull()
     )
-    end = sf.col("greatest")
-    if until is not None:
-        end = sf.greatest(end, sf.lit(until).cast("long"))
+    start, end = sf.col("least"), sf.col("greatest")
+    if options.since is not None:
+        start = sf.least(start, sf.lit(options.since).cast("long"))
+    if options.until is not None:
+        end = sf.greatest(end, sf.lit(options.until).cast("long"))
     ends = sf.explode(
         sf.array(
-            sf.struct(sf.col("least").alias("at"), sf.lit(FIRST).cast("long").alias("place")),
+            sf.struct(start.alias("at"), sf.lit(FIRST).cast("long").alias("place")),
             sf.struct(end.alias("at"), sf.lit(LAST).cast("long").alias("place")),
         )
     )
