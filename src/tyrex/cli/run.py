@@ -93,7 +93,9 @@ def run(
             batches = _watched(intake, ProgressBar(console, intake.size, time.perf_counter))
         try:
             if on is Runtime.SPARK:
-                left = on_spark(rule_set, batches, setting, results, master=master, console=console)
+                left = on_spark(
+                    rule_set, batches, setting, results, master=master, console=console, size=intake.size
+                )
             else:
                 detect = on_process if on is Runtime.PROCESS else on_reference
                 left = detect(rule_set, batches, setting, results)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 1 << 14
 _LOOK = 0.5  # seconds
+_SHORT = 1 << 28  # bytes of input
 
 
 def on_spark(
@@ -35,19 +36,21 @@ def on_spark(
     *,
     master: str | None,
     console: Console | None,
+    size: int | None = None,
 ) -> Leftover:
     """Run on Spark: the events are put in tables while Spark starts, and Spark reads those.
 
-    On the console, if there is one, stands how far Spark is.
+    On the console, if there is one, stands how far Spark is. `size` is that of the input in bytes, if it is known.
     """
     from tyrex.spark.batch import Options
     from tyrex.spark.runs import RunError, detect_in_order, progress_of, spark_for_run
     from tyrex.spark.spool import Spool
 
+    short = size is not None and size < _SHORT
     with tempfile.TemporaryDirectory(prefix="tyrex-run-") as name:
         folder = Path(name)
         try:
-            with spark_for_run(master, folder / "spark.log") as starting:
+            with spark_for_run(master, folder / "spark.log", short=short) as starting:
                 spool = Spool(folder / "events", rules.types)
                 for batch in batches:
                     spool.take(batch)

@@ -39,10 +39,11 @@ class Detected:
 
 
 @contextmanager
-def spark_for_run(master: str | None, log: Path) -> Iterator[Starting]:
+def spark_for_run(master: str | None, log: Path, *, short: bool = False) -> Iterator[Starting]:
     """The session of this process if there is one, which goes on; else a new one, which ends with the run.
 
-    It starts while the caller does something else. What Spark prints goes to the file `log`.
+    It starts while the caller does something else. What Spark prints goes to the file `log`. A `short` run ends
+    before Java's better compiler pays.
     """
     running = _running()
     with ThreadPoolExecutor(1) as threads:
@@ -50,6 +51,8 @@ def spark_for_run(master: str | None, log: Path) -> Iterator[Starting]:
             yield Starting(threads.submit(lambda: running))
             return
         config = {"spark.driver.maxResultSize": "0"}
+        if short:
+            config["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1"
         starting = threads.submit(lambda: session(master, log=log, config=config))
         try:
             yield Starting(starting)
