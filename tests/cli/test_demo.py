@@ -55,7 +55,7 @@ def test_the_demo_shows_alerts_and_draws_them(tmp_path: Path) -> None:
     picture = tmp_path / "pictures" / "flights.svg"
     answer = tyrex("demo", "--on", "process", "--days", "3", "--picture", picture)
     assert answer.status == 0
-    assert "6,158 events in, 20 alerts out, in this process" in answer.out
+    assert "5,543 events in, 25 alerts out, in this process" in answer.out
     assert "Rule delay_travels" in answer.out
     root = ElementTree.fromstring(picture.read_text("utf-8"))
     texts = [element.text for element in root.iter("{http://www.w3.org/2000/svg}text")]

@@ -8,12 +8,13 @@ What one event causes comes level by level, on each level in the order of the ru
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from tyrex.engine import Detections
+from tyrex.events import Event, Identities
 from tyrex.plan import CalendarTimer, Deadline, RulePlan
 from tyrex.spark.wire import ID, SEQUENCE, TIME, TYPE, Wire
 
@@ -109,21 +110,19 @@ class _Arrivals:
         self._wire = wire
         self._rows = rows
         self._numbers: dict[tuple[int, int], list[int]] | None = None
-        self._known: dict[tuple[int, str], dict[tuple[Any, ...], int]] = {}
+        self._known: dict[tuple[int, str], dict[str, int]] = {}
 
-    def of(self, time: int, type_: str, terminator: Any) -> int:
+    def of(self, time: int, type_: str, terminator: Callable[[], tuple[Any, ...]]) -> int:
         """The sequence of the event of a type at an instant; `terminator` gives it if there are several."""
         here = self._at(time, self._wire.number(type_))
         if len(here) == 1:
             return int(self._rows.column(SEQUENCE)[here[0]].as_py())
         if not here:  # it came with the rows before
             return 0
-        _, _, values, id_, _ = terminator()
-        known = self._known.get((time, type_))
-        if known is None:
-            known = self._known[time, type_] = self._contents(here, type_)
-        own = self._content(type_, values)
-        return known.get((id_,), known.get(own, 0))
+        if (time, type_) not in self._known:
+            self._known[time, type_] = self._by_id(here, time, type_)
+        *_, id_, _ = terminator()
+        return self._known[time, type_].get(id_, 0)
 
     def _at(self, time: int, type_: int) -> Sequence[int]:
         """The rows of a type at an instant."""
@@ -137,18 +136,19 @@ class _Arrivals:
                 self._numbers.setdefault(key, []).append(number)
         return self._numbers.get((time, type_), ())
 
-    def _contents(self, here: Sequence[int], type_: str) -> dict[tuple[Any, ...], int]:
-        """By id, or else by content; of equal events the first."""
-        known: dict[tuple[Any, ...], int] = {}
-        slots = list(self._wire.places[type_].values())
-        for number in here:
-            sequence = int(self._rows.column(SEQUENCE)[number].as_py())
-            id_ = self._rows.column(ID)[number].as_py() if self._wire.has_ids else None
-            content = tuple(self._rows.column(slot)[number].as_py() for slot in slots)
-            known.setdefault(content if id_ is None else (id_,), sequence)
-        return known
-
-    def _content(self, type_: str, values: Sequence[Any]) -> tuple[Any, ...]:
+    def _by_id(self, here: Sequence[int], time: int, type_: str) -> dict[str, int]:
+        """The sequences of simultaneous events, by the ids that the engine gives them."""
         declared = next(one for one in self._wire.types if one.name == type_)
-        named = {a.name: value for a, value in zip(declared.attributes, values, strict=True)}
-        return tuple(named[name] for name in self._wire.places[type_])
+        slots = self._wire.places[type_]
+        identify = Identities()
+        known = {}
+        for number in here:
+            values = {
+                a.name: self._rows.column(slots[a.name])[number].as_py() if a.name in slots else None
+                for a in declared.attributes
+            }
+            given = self._rows.column(ID)[number].as_py() if self._wire.has_ids else None
+            known[identify(Event(type_, time, values, given))] = int(
+                self._rows.column(SEQUENCE)[number].as_py()
+            )
+        return known
