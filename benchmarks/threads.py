@@ -16,11 +16,11 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import peers, streams
-from benchmarks.figures import HEADER, Comparison, Figure, table, write_json
+from benchmarks.figures import HEADER, Comparison, Figure, table
 from benchmarks.streams import Stream
 
 import tyrex
+from benchmarks import peers, streams
 
 ROUNDS = 5
 """Each on new engines, in turn; the one with the median time counts."""
@@ -121,9 +121,10 @@ def main() -> None:
         if options.format == "text":
             print(table(comparisons[-1]), flush=True)
     peers.BUILD.mkdir(parents=True, exist_ok=True)
-    write_json(comparisons, peers.BUILD / "threads.json")
+    text = json.dumps([each.record() for each in comparisons], indent=2)
+    (peers.BUILD / "threads.json").write_text(text, "utf-8")
     if options.format == "json":
-        print(json.dumps([each.record() for each in comparisons], indent=2))
+        print(text)
     else:
         print("threads.json is in build/benchmarks")
 

@@ -9,6 +9,7 @@ import typer
 
 from tyrex import __version__
 from tyrex.cli.check import check
+from tyrex.cli.demo import demo
 from tyrex.cli.explain import explain
 from tyrex.cli.format import format_rules
 from tyrex.cli.lsp import lsp
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command("check")(check)
 app.command("explain")(explain)
 app.command("run")(run)
+app.command("demo")(demo)
 app.command("format")(format_rules)
 app.command("translate")(translate)
 app.command("lsp")(lsp)

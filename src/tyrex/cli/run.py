@@ -18,6 +18,7 @@ from tyrex.cli.run_inputs import Intake, RejectedData, unreadable
 from tyrex.cli.run_progress import ProgressBar
 from tyrex.cli.run_results import Results
 from tyrex.cli.run_runtimes import Runtime, Setting, on_process, on_reference
+from tyrex.cli.run_spark import on_spark
 from tyrex.cli.run_summary import Summary
 from tyrex.events import FIRST_TIMESTAMP, LAST_TIMESTAMP, EventError, to_microseconds
 from tyrex.io import Batch, EventWriter, Input, Layout, find_input, open_writer
@@ -45,8 +46,12 @@ def run(
         ),
     ] = "-",
     on: Annotated[
-        Runtime, typer.Option(help="The engine in this process, or the slow reference.")
+        Runtime, typer.Option(help="The engine in this process, Spark, or the slow reference.")
     ] = Runtime.PROCESS,
+    master: Annotated[
+        str | None,
+        typer.Option(help="With `--on spark`: where Spark runs, as `local[4]` or `spark://host:7077`."),
+    ] = None,
     timestamp: Annotated[str, typer.Option(help="The key or column that holds the time.")] = "timestamp",
     delay: Annotated[
         str | None,
@@ -71,10 +76,11 @@ def run(
     Data that is no event is reported on standard error, counted and left out.
     """
     started = time.perf_counter()
+    _check_options(on, master=master, delay=delay, late=late)
     rule_set = load_rules(rules)
     subscription = _subscription(rule_set, subscribe)
     setting = _setting(delay=delay, until=until, time_zone=time_zone, lineage=lineage)
-    layout = Layout(rule_set.types, columns=on is Runtime.PROCESS)
+    layout = Layout(rule_set.types, columns=on is not Runtime.REFERENCE)
     inputs = [_input(word, layout, timestamp) for word in events]
     with ExitStack() as stack:
         bad = RejectedData(strict=strict, file=_text_file(stack, rejected))
@@ -82,15 +88,20 @@ def run(
         writer = stack.enter_context(_writer(output, rule_set, subscription, lineage=lineage))
         results = Results(writer, subscription=subscription, late=_text_file(stack, late))
         batches: Iterable[Batch] = intake
-        if output != "-" and sys.stderr.isatty():
-            bar = ProgressBar(Console(stderr=True), intake.size, time.perf_counter)
-            batches = _watched(intake, stack.enter_context(bar))
-        detect = on_process if on is Runtime.PROCESS else on_reference
+        console = Console(stderr=True) if output != "-" and sys.stderr.isatty() else None
+        if console is not None:
+            batches = _watched(intake, ProgressBar(console, intake.size, time.perf_counter))
         try:
-            left = detect(rule_set, batches, setting, results)
+            if on is Runtime.SPARK:
+                left = on_spark(
+                    rule_set, batches, setting, results, master=master, console=console, size=intake.size
+                )
+            else:
+                detect = on_process if on is Runtime.PROCESS else on_reference
+                left = detect(rule_set, batches, setting, results)
         except EventError as error:
             raise fail(str(error)) from None
-    told = on is Runtime.PROCESS
+    told = on is not Runtime.REFERENCE
     summary = Summary(
         events=intake.events,
         composites=results.by_rule.total(),
@@ -104,6 +115,13 @@ def run(
         seconds=time.perf_counter() - started if told else None,
     )
     typer.echo(str(summary), err=True)
+
+
+def _check_options(on: Runtime, *, master: str | None, delay: str | None, late: Path | None) -> None:
+    if on is not Runtime.SPARK and master is not None:
+        raise fail("`--master` says where Spark runs: add `--on spark`")
+    if on is Runtime.SPARK and (delay is not None or late is not None):
+        raise fail("on Spark no event of a file is late, as all are sorted: leave `--delay` and `--late` out")
 
 
 def _setting(*, delay: str | None, until: str | None, time_zone: str, lineage: bool) -> Setting:
@@ -159,9 +177,10 @@ def _unwritable(name: str, error: OSError) -> typer.Exit:
 
 
 def _watched(intake: Intake, bar: ProgressBar) -> Iterator[Batch]:
-    for batch in intake:
-        bar.update(intake.events, intake.position)
-        yield batch
+    with bar:
+        for batch in intake:
+            bar.update(intake.events, intake.position)
+            yield batch
 
 
 def _subscription(rules: RuleSet, text: str | None) -> CheckedSubscription | None:

@@ -19,6 +19,7 @@ class Runtime(StrEnum):
 
     PROCESS = "process"
     REFERENCE = "reference"
+    SPARK = "spark"
 
 
 @dataclass(frozen=True)

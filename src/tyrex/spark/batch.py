@@ -35,7 +35,7 @@ def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Op
         lambda one, other: one.unionByName(other),
         [
             *(_rows(stream, plan, layout, wire) for stream in streams),
-            *_ticks(events, plan, layout, wire, options.until),
+            *_ticks(events, plan, layout, wire, options),
         ],
     )
     ordered = rows.repartitionById(layout.count, _column(w.SHARD)).sortWithinPartitions(
@@ -46,7 +46,9 @@ def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Op
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return detect_shards(task, batches)
 
-    return ordered.mapInArrow(run, schema_of(task.composites, lineage=options.lineage))
+    return ordered.mapInArrow(
+        run, schema_of(task.composites, lineage=options.lineage, ordered=options.ordered)
+    )
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------
@@ -84,7 +86,7 @@ def _column(name: str) -> Column:
 
 
 def _ticks(
-    events: Events, plan: SparkPlan, layout: Layout, wire: w.Wire, until: int | None
+    events: Events, plan: SparkPlan, layout: Layout, wire: w.Wire, options: Options
 ) -> list[DataFrame]:
     """Rows that tell the shards of parts with timers when time begins and how far it comes."""
     from pyspark.sql import functions as sf
@@ -107,12 +109,14 @@ def _ticks(
     bounds = times.agg(sf.min("t").alias("least"), sf.max("t").alias("greatest")).where(
         sf.col("least").isNotNull()
     )
-    end = sf.col("greatest")
-    if until is not None:
-        end = sf.greatest(end, sf.lit(until).cast("long"))
+    start, end = sf.col("least"), sf.col("greatest")
+    if options.since is not None:
+        start = sf.least(start, sf.lit(options.since).cast("long"))
+    if options.until is not None:
+        end = sf.greatest(end, sf.lit(options.until).cast("long"))
     ends = sf.explode(
         sf.array(
-            sf.struct(sf.col("least").alias("at"), sf.lit(FIRST).cast("long").alias("place")),
+            sf.struct(start.alias("at"), sf.lit(FIRST).cast("long").alias("place")),
             sf.struct(end.alias("at"), sf.lit(LAST).cast("long").alias("place")),
         )
     )

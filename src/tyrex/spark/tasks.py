@@ -21,6 +21,10 @@ class Options:
     time_zone: str = "UTC"
     until: int | None = None
     lineage: bool = False
+    ordered: bool = False
+    """Whether the result says where each composite event belongs among all."""
+    since: int | None = None
+    """When time begins, if that is before the first event that some rule knows."""
 
 
 def task_of(rules: RuleSet, plan: SparkPlan, layout: Layout, wire: w.Wire, options: Options) -> Task:
@@ -36,6 +40,7 @@ def task_of(rules: RuleSet, plan: SparkPlan, layout: Layout, wire: w.Wire, optio
         composites=defined(rules),
         time_zone=options.time_zone,
         lineage=options.lineage,
+        positions={rule.name: n for n, rule in enumerate(rules.plan.rules)} if options.ordered else None,
     )
 
 
@@ -44,12 +49,12 @@ def defined(rules: RuleSet) -> tuple[EventType, ...]:
     return tuple({rule.defines.name: rule.defines for rule in rules}.values())
 
 
-def schema_of(composites: Iterable[EventType], *, lineage: bool) -> str:
+def schema_of(composites: Iterable[EventType], *, lineage: bool, ordered: bool = False) -> str:
     """The columns of a result, as Spark writes them."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     return (
-        from_arrow_schema(results_schema(composites, lineage=lineage))
+        from_arrow_schema(results_schema(composites, lineage=lineage, ordered=ordered))
         .simpleString()
         .removeprefix("struct")[1:-1]
     )

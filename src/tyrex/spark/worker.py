@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tyrex.engine import Composite, Detections, Engine
 from tyrex.events import Event
 from tyrex.rules import RuleSet, parse
+from tyrex.spark import order
 from tyrex.spark.wire import ID, SHARD, SLICE, TICK, TIME, TYPE, Wire
 from tyrex.tesla.checked import CheckedRules
 from tyrex.tesla.types import EventType, ValueType
@@ -48,6 +49,8 @@ class Task:
     """The types that the result has, in its order."""
     time_zone: str
     lineage: bool
+    positions: Mapping[str, int] | None = None
+    """Where each rule stands; if it is given, the result says where each composite event belongs among all."""
 
 
 def detect_shards(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -90,23 +93,28 @@ class _Shard:
     def __init__(self, task: Task, number: int, slice_: int) -> None:
         self._task = task
         part = task.part_of_shard[number]
-        self._engine = Engine(read_rules(task.parts[part]), time_zone=task.time_zone)
+        rules = read_rules(task.parts[part])
+        self._engine = Engine(rules, time_zone=task.time_zone)
+        self._places: order.Places | None = None
+        if task.positions is not None:
+            self._places = order.Places(task.wire, rules.plan.rules, task.positions)
         length = task.slice_lengths[part]
         self._span = (slice_ * length, (slice_ + 1) * length) if length else None
 
     def take(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Process events."""
         wire = self._task.wire
-        yield from self._results(self._engine.send_batch(events_table(wire, rows), places=wire.places))
+        yield from self._results(self._engine.send_batch(events_table(wire, rows), places=wire.places), rows)
 
     def end(self) -> Iterator[pa.RecordBatch]:
         """Fire what is due at the end."""
         yield from self._results(self._engine.flush())
 
-    def _results(self, found: Detections) -> Iterator[pa.RecordBatch]:
+    def _results(self, found: Detections, rows: pa.RecordBatch | None = None) -> Iterator[pa.RecordBatch]:
         if len(found) == 0:
             return
-        table = results_table(found, self._task.composites, lineage=self._task.lineage)
+        places = None if self._places is None else self._places.of(found, rows)
+        table = results_table(found, self._task.composites, lineage=self._task.lineage, places=places)
         if self._span is not None:
             table = _inside(table, self._span)
         yield from table.to_batches()
@@ -142,7 +150,7 @@ _ARROW = {
 }
 
 
-def results_schema(composites: Iterable[EventType], *, lineage: bool) -> pa.Schema:
+def results_schema(composites: Iterable[EventType], *, lineage: bool, ordered: bool = False) -> pa.Schema:
     """The columns of a result."""
     import pyarrow as pa
 
@@ -164,6 +172,9 @@ def results_schema(composites: Iterable[EventType], *, lineage: bool) -> pa.Sche
             ]
         )
         fields.append(pa.field("lineage", pa.list_(event)))
+    if ordered:
+        place = pa.struct([pa.field(name, pa.int64()) for name in order.FIELDS])
+        fields.append(pa.field(order.COLUMN, place))
     return pa.schema(fields)
 
 
@@ -173,12 +184,18 @@ def _struct(type_: EventType) -> Any:
     return pa.struct([pa.field(a.name, getattr(pa, _ARROW[a.type])()) for a in type_.attributes])
 
 
-def results_table(found: Detections, composites: Iterable[EventType], *, lineage: bool) -> pa.Table:
+def results_table(
+    found: Detections,
+    composites: Iterable[EventType],
+    *,
+    lineage: bool,
+    places: Sequence[Mapping[str, int]] | None = None,
+) -> pa.Table:
     """Composite events as rows: the struct of a row's own type has the attributes, the others are null."""
     import pyarrow as pa
 
     composites = tuple(composites)
-    schema = results_schema(composites, lineage=lineage)
+    schema = results_schema(composites, lineage=lineage, ordered=places is not None)
     events = list(found)
     columns: dict[str, Any] = {
         "type": [event.type for event in events],
@@ -195,6 +212,8 @@ def results_table(found: Detections, composites: Iterable[EventType], *, lineage
         )
     if lineage:
         columns["lineage"] = pa.array([_lineage(event) for event in events], schema.field("lineage").type)
+    if places is not None:
+        columns[order.COLUMN] = pa.array(places, schema.field(order.COLUMN).type)
     return pa.table(columns, schema=schema)
 
 

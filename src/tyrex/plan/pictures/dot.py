@@ -65,7 +65,7 @@ def _indent(lines: Iterable[str]) -> list[str]:
 
 
 def _cluster(key: str, title: str, lines: Iterable[str]) -> list[str]:
-    return [f"subgraph cluster_{key} {{", f"  label={_quote(title)};", *_indent(lines), "}"]
+    return [f"subgraph cluster_{key} {{", f"  label={quote(title)};", *_indent(lines), "}"]
 
 
 def _rule(plan: RulePlan, number: int) -> list[str]:
@@ -82,15 +82,15 @@ def _automaton(plan: RulePlan, number: int) -> list[str]:
     lines: list[str] = []
     for row, sequence in enumerate(plan.sequences):
         before = f"r{number}m{row}"
-        lines.append(f"{before} [label={_quote(sequence.name)}, fontsize=10, width=0.35, fixedsize=true];")
+        lines.append(f"{before} [label={quote(sequence.name)}, fontsize=10, width=0.35, fixedsize=true];")
         steps = ["", *(show_step(step) for step in sequence.transitions)]
         for step, event in zip(steps, sequence.states, strict=True):
             state = plan.states[event]
             node = _node(number, Spot(row, event))
             shape = ", shape=doublecircle" if event == sequence.accepting else ""
             label = "\n".join([show_type(state), *show_static(plan, state), *([step] if step else [])])
-            lines.append(f"{node} [label={_quote(shorts[event])}{shape}];")
-            lines.append(f"{before} -> {node} [label={_quote(label)}];")
+            lines.append(f"{node} [label={quote(shorts[event])}{shape}];")
+            lines.append(f"{before} -> {node} [label={quote(label)}];")
             before = node
     for count, link in enumerate(links(plan)):
         nodes = [_node(number, spot) for spot in link.spots]
@@ -98,23 +98,23 @@ def _automaton(plan: RulePlan, number: int) -> list[str]:
         colour = _COLOURS[link.kind]
         if len(nodes) == 1:  # what reaches back from a state hangs on it
             nodes.insert(0, f"r{number}x{count}")
-            lines.append(f"{nodes[0]} [shape=plaintext, fontcolor={colour}, label={_quote(label)}];")
+            lines.append(f"{nodes[0]} [shape=plaintext, fontcolor={colour}, label={quote(label)}];")
             label = ""
         style = f"dir=none, style=dashed, constraint=false, color={colour}, fontcolor={colour}"
         for source, target in pairwise(nodes):
-            lines.append(f"{source} -> {target} [{style}, label={_quote(label)}];")
+            lines.append(f"{source} -> {target} [{style}, label={quote(label)}];")
     return lines
 
 
 def _ordering(plan: RulePlan, number: int) -> list[str]:
-    lines = [f"r{number}o{state.index} [label={_quote(state.name)}];" for state in plan.states]
+    lines = [f"r{number}o{state.index} [label={quote(state.name)}];" for state in plan.states]
     return lines + [f"r{number}o{arrow.source} -> r{number}o{arrow.target};" for arrow in plan.order]
 
 
 def _hierarchy(plan: RuleSetPlan) -> list[str]:
-    lines = [f"h{number} [shape=box, label={_quote(rule.name)}];" for number, rule in enumerate(plan.rules)]
+    lines = [f"h{number} [shape=box, label={quote(rule.name)}];" for number, rule in enumerate(plan.rules)]
     for count, (name, (makers, users)) in enumerate(feeds(plan.rules).items()):
-        lines.append(f"t{count} [shape=ellipse, label={_quote(name)}];")
+        lines.append(f"t{count} [shape=ellipse, label={quote(name)}];")
         lines += [f"h{rule} -> t{count};" for rule in makers]
         lines += [f"t{count} -> h{rule};" for rule in users]
     return lines
@@ -124,6 +124,6 @@ def _node(number: int, spot: Spot) -> str:
     return f"r{number}m{spot.row}e{spot.event}"
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
     """A text in quotes; a backslash is doubled, since in labels it begins an escape sequence."""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'

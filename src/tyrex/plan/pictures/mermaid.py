@@ -60,7 +60,7 @@ def _flowchart(lines: Iterable[str]) -> str:
 
 def _frame(key: str, title: str, lines: list[str]) -> list[str]:
     inner = ["direction LR", *lines]  # a frame does not take over the direction of the chart
-    return [f'subgraph {key}["{_escape(title)}"]', *(f"  {line}" for line in inner), "end"]
+    return [f'subgraph {key}["{escape(title)}"]', *(f"  {line}" for line in inner), "end"]
 
 
 def _rule(plan: RulePlan, number: int) -> list[str]:
@@ -84,15 +84,15 @@ def _automaton(plan: RulePlan, number: int) -> list[str]:
             node = _node(number, Spot(row, event))
             marks = ("(((", ")))") if event == sequence.accepting else ("((", "))")
             words = [show_type(state), *show_static(plan, state), *([step] if step else [])]
-            lines.append(f'{node}{marks[0]}"{_escape(shorts[event])}"{marks[1]}')
-            lines.append(f'{before} -->|"{"<br/>".join(map(_escape, words))}"| {node}')
+            lines.append(f'{node}{marks[0]}"{escape(shorts[event])}"{marks[1]}')
+            lines.append(f'{before} -->|"{"<br/>".join(map(escape, words))}"| {node}')
             before = node
     for count, link in enumerate(links(plan)):
-        label = f'|"{_escape(link.label)}"|' if link.label else ""
+        label = f'|"{escape(link.label)}"|' if link.label else ""
         nodes = [_node(number, spot) for spot in link.spots]
         if len(nodes) == 1:  # what reaches back from a state hangs on it
             nodes.insert(0, f"r{number}x{count}")
-            lines.append(f'{nodes[0]}["{_escape(link.label)}"]')
+            lines.append(f'{nodes[0]}["{escape(link.label)}"]')
             label = ""
         for source, target in pairwise(nodes):
             lines.append(f"{source} -.-{label} {target}")
@@ -100,14 +100,14 @@ def _automaton(plan: RulePlan, number: int) -> list[str]:
 
 
 def _ordering(plan: RulePlan, number: int) -> list[str]:
-    lines = [f'r{number}o{state.index}(["{_escape(state.name)}"])' for state in plan.states]
+    lines = [f'r{number}o{state.index}(["{escape(state.name)}"])' for state in plan.states]
     return lines + [f"r{number}o{arrow.source} --> r{number}o{arrow.target}" for arrow in plan.order]
 
 
 def _hierarchy(plan: RuleSetPlan) -> list[str]:
-    lines = [f'h{number}["{_escape(rule.name)}"]' for number, rule in enumerate(plan.rules)]
+    lines = [f'h{number}["{escape(rule.name)}"]' for number, rule in enumerate(plan.rules)]
     for count, (name, (makers, users)) in enumerate(feeds(plan.rules).items()):
-        lines.append(f't{count}(["{_escape(name)}"])')
+        lines.append(f't{count}(["{escape(name)}"])')
         lines += [f"h{rule} --> t{count}" for rule in makers]
         lines += [f"t{count} --> h{rule}" for rule in users]
     return lines
@@ -117,5 +117,6 @@ def _node(number: int, spot: Spot) -> str:
     return f"r{number}m{spot.row}e{spot.event}"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """A text for a label: nothing in it is taken for Mermaid's own."""
     return "".join(_ENTITIES.get(character, character) for character in text)
