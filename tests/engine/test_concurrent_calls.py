@@ -153,12 +153,16 @@ def test_snapshots_are_taken_between_calls(threads: int) -> None:
     stop = threading.Event()
 
     def send() -> None:
+        number = 0
         while not stop.is_set():
-            engine.send_batch(_stream("x", 1, 100)[0])
+            number += 20  # the windows pass, so that the state does not grow
+            engine.send_batch(
+                [Event("AB"[n % 2], number * SECOND, {"k": f"{n // 2}", "n": n // 2}) for n in range(100)]
+            )
 
     def save() -> None:
         try:
-            for _ in range(150):
+            for _ in range(60):
                 restored = Engine.restore(engine.snapshot())
                 places = restored._places
                 arrived = {kernel.type_counts(places.type_number("A"))[0] for kernel in places.kernels}
