@@ -31,7 +31,7 @@ def _said(axes: Any, said: Sequence[Said]) -> None:
 def compared(plt: Any, figure: CompareFigure) -> Any:
     """Figures 5 to 7: composites in a second by the rate."""
     rows = -(-len(figure.panels) // figure.columns)
-    size = (4.6 * figure.columns + 1.2, 3.3 * rows + 0.9)
+    size = (max(4.6 * figure.columns + 1.2, 7.5), 3.3 * rows + 0.9)
     picture, grid = plt.subplots(rows, figure.columns, figsize=size, squeeze=False, layout="constrained")
     for axes, panel in zip(grid.flat, figure.panels, strict=True):
         fastest = max(each.rate for each in panel.figures)

@@ -35,7 +35,8 @@ def pyplot() -> Any | None:
             "figure.titleweight": "bold",
             "font.size": 9.5,
             "grid.alpha": 0.25,
-            "legend.frameon": False,
+            "legend.edgecolor": "none",
+            "legend.framealpha": 0.85,
             "svg.hashsalt": "tyrex",
         }
     )
@@ -57,9 +58,17 @@ def draw_all(draw: Callable[[Any], Mapping[str, Any]], folder: Path) -> list[str
 
 
 def thousands(axis: Any) -> None:
-    """Numbers with k and M on a linear or logarithmic axis."""
+    """Numbers with k and M on a linear or logarithmic axis; a short logarithmic one has 2 and 5 as well."""
     ticker: Any = importlib.import_module("matplotlib.ticker")
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: short(value)))
+    if axis.get_scale() != "log":
+        return
+
+    def minor(value: float, _: int) -> str:
+        low, high = sorted(axis.get_view_interval())
+        return short(value) if 0 < high / low < 150 and f"{value:e}"[0] in "25" else ""
+
+    axis.set_minor_formatter(ticker.FuncFormatter(minor))
 
 
 def short(value: float) -> str:
