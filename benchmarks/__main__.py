@@ -13,8 +13,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks import index
 from benchmarks.report import BUILD
+
+from benchmarks import index
 
 COMMANDS = ("latency", "throughput", "many_rules", "tesla_load", "memory", "paper", "parsing", "compare")
 WITH_PEERS = ("paper", "compare")

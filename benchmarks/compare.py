@@ -16,10 +16,11 @@ import sys
 from dataclasses import replace
 from typing import Any
 
-from benchmarks import ours, peers
 from benchmarks.figures import HEADER, Comparison, Figure, draw, report, table
 from benchmarks.report import Machine, arguments, publish
 from benchmarks.workloads import Workload, chosen
+
+from benchmarks import ours, peers
 
 AGREE: dict[str, dict[str, Any]] = {
     "fire": {"events": 400, "window_events": 10},

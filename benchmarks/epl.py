@@ -15,8 +15,9 @@ Where Esper's meaning is not TESLA's:
 
 from __future__ import annotations
 
-from benchmarks import streams
 from benchmarks.workloads import FIRE_PAIRS, Workload, average_threshold, synthetic_parameters
+
+from benchmarks import streams
 
 WINDOW = f"{streams.WINDOW + 1} msec"
 MEASURED = "select s.area as area, t.value as measured"

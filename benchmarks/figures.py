@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks import plots
 from benchmarks.report import Report, Table, Verdict
+
+from benchmarks import plots
 
 OURS = "tyrex"
 

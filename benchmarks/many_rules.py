@@ -20,12 +20,12 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks import plots
 from benchmarks.process import MEGABYTE, fresh, greatest_resident, resident
 from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
 from benchmarks.sequences import Scenario
 
 import tyrex
+from benchmarks import plots
 
 SIZES = (100, 1_000, 10_000, 100_000)
 BOUNDS_SIZES = (100, 1_000, 10_000)

@@ -18,12 +18,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from benchmarks import paper_compare, paper_measure, paper_plots, paper_queue
 from benchmarks.paper_compare import CompareFigure
 from benchmarks.paper_figures import Sweep, sweeps
 from benchmarks.paper_measure import FULL, QUICK, MeasuredSweep
 from benchmarks.paper_queue import QueueFigure
 from benchmarks.report import Cell, Machine, Report, Table, arguments, publish
+
+from benchmarks import paper_compare, paper_measure, paper_plots, paper_queue
 
 QUEUE_TITLES = {
     16: ("Size of the input queue", "input events/s", "sequences of three events"),

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks import ours, peers
 from benchmarks.figures import Figure
 from benchmarks.paper_figures import Said
 from benchmarks.workloads import chosen
+
+from benchmarks import ours, peers
 
 WINDOW_EVENTS = 50
 PERCENTS = (10, 50, 90)

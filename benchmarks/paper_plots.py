@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks import plots
 from benchmarks.paper_compare import CompareFigure
 from benchmarks.paper_figures import Said
 from benchmarks.paper_measure import MeasuredPanel, MeasuredSweep
 from benchmarks.paper_queue import QueueFigure
 from benchmarks.rates import curve
+
+from benchmarks import plots
 
 LINES = ("--", "-.", (0, (1, 2)))
 

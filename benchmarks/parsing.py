@@ -11,10 +11,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from benchmarks import plots
 from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
 
 import tyrex
+from benchmarks import plots
 
 SIZES = (1_000, 2_500, 5_000, 10_000)
 QUICK_SIZES = (500, 1_000, 2_000)

@@ -17,10 +17,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import epl
 from benchmarks.figures import Figure
 from benchmarks.streams import Stream
 from benchmarks.workloads import Workload
+
+from benchmarks import epl
 
 HERE = Path(__file__).parent
 BUILD = HERE.parent / "build" / "benchmarks"

@@ -26,13 +26,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks import plots
 from benchmarks.partial import Count, count
 from benchmarks.process import MEGABYTE, fresh, greatest_resident, resident
 from benchmarks.report import Cell, Machine, Report, Table, Verdict, arguments, publish
 from benchmarks.sequences import Scenario, Steps
 
 import tyrex
+from benchmarks import plots
 
 LOAD = Scenario("each", rules=5_000, kinds=370, states=5, window=73_000)
 STEP = 10_000

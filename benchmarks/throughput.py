@@ -13,13 +13,13 @@ import time
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks import ours, plots
 from benchmarks.process import cores
 from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
 from benchmarks.streams import fire
 from benchmarks.workloads import fire_rules
 
 import tyrex
+from benchmarks import ours, plots
 
 WINDOW_EVENTS = 50
 PERCENTS = (10, 50, 90)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-from benchmarks import streams
 from benchmarks.streams import Stream
+
+from benchmarks import streams
 
 
 @dataclass(frozen=True, slots=True)
