@@ -168,6 +168,7 @@ std::shared_ptr<Batch> Engine::end() {
 
 void Engine::send(const Input& input) {
     std::vector<std::size_t> next(input.blocks.size(), 0);
+    std::vector<std::uint64_t> passed(input.blocks.size(), 0);  // events of each block that others look at
     for (std::size_t number = 0; number < input.order.size(); ++number) {
         const std::size_t which = input.order[number];
         const InputBlock& block = input.blocks[which];
@@ -194,7 +195,8 @@ void Engine::send(const Input& input) {
         }
         const std::uint64_t arrival = arrivals_++;
         if (foreign) {
-            pass_by(block.type, time);
+            pass_by(time);
+            ++passed[which];
             continue;
         }
         accept(block.type, time);
@@ -211,6 +213,7 @@ void Engine::send(const Input& input) {
         offer(block.type, index);
         if (!queue_.empty()) drain();
     }
+    for (std::size_t b = 0; b < passed.size(); ++b) stores_[input.blocks[b].type]->arrived += passed[b];
     if (delay > 0 && started_) release(watermark_);
     if (started_) pass_time(watermark_ - 1);
 }
@@ -233,7 +236,8 @@ void Engine::release(Time until) {
         Pending event = std::move(const_cast<Pending&>(pending_.top()));  // its place in the order stays
         pending_.pop();
         if (event.foreign()) {
-            pass_by(event.type, event.time);
+            pass_by(event.time);
+            ++stores_[event.type]->arrived;
             continue;
         }
         accept(event.type, event.time);
@@ -262,19 +266,12 @@ void Engine::accept(std::uint32_t type, Time time) {
     tick();
 }
 
-// Take note of an event that another engine looks at: time moves on with it.
-void Engine::pass_by(std::uint32_t type, Time time) {
+// Take note of an event that another engine looks at: time moves on with it. It is counted by the caller.
+void Engine::pass_by(Time time) {
     pass_time(time - 1);
     now_ = std::max(now_, time);
-    ++stores_[type]->arrived;
     if (++since_trim_ >= std::max<std::uint64_t>(trim_every, stores_.size())) trim_all();
     tick();
-}
-
-// Go on to the next event from outside. Engines that share a stream give it the same place in the order, however
-// much each has made of those before it; only where that is more than there is room for, one runs ahead.
-void Engine::tick() {
-    if (one_of_many_) next_sequence_ = std::max(next_sequence_, ticks_++ << spacing);
 }
 
 void Engine::advance(Time time) {
@@ -314,7 +311,7 @@ void Engine::trim_all() {
 }
 
 // Fire all timers up to an instant, in order: at one instant the calendar's first, then the deadlines.
-void Engine::pass_time(Time until) {
+void Engine::fire_timers(Time until) {
     while (timers_until_ < until) {
         Time instant = until;
         bool calendar = !calendar_rules_.empty() && next_calendar(until, instant);

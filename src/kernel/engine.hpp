@@ -164,9 +164,23 @@ private:
     void hold(const InputBlock& block, std::size_t at, bool foreign);
     void release(Time until);
     void accept(std::uint32_t type, Time time);
-    void pass_by(std::uint32_t type, Time time);
-    void tick();
-    void pass_time(Time until);
+    void pass_by(Time time);
+    // Go on to the next event from outside. Engines that share a stream give it the same place in the order,
+    // however much each has made of those before it; only where that is more than there is room for, one runs
+    // ahead.
+    void tick() {
+        if (one_of_many_) next_sequence_ = std::max(next_sequence_, ticks_++ << spacing);
+    }
+    void fire_timers(Time until);
+    // Let time pass until an instant, which it includes.
+    void pass_time(Time until) {
+        if (timers_until_ >= until) return;
+        if (!calendar_rules_.empty() || (!deadlines_.empty() && deadlines_.top().due <= until)) {
+            return fire_timers(until);
+        }
+        timers_until_ = until;
+        now_ = std::max(now_, until);
+    }
     bool next_calendar(Time until, Time& instant);
     bool fits(const RuleCode& rule, const TimerFields& fields) const;
     std::size_t append_timer(Time instant, const TimerFields& fields);
