@@ -17,7 +17,17 @@ from benchmarks.report import BUILD
 
 from benchmarks import index
 
-COMMANDS = ("latency", "throughput", "many_rules", "tesla_load", "memory", "paper", "parsing", "compare")
+COMMANDS = (
+    "latency",
+    "throughput",
+    "threads",
+    "many_rules",
+    "tesla_load",
+    "memory",
+    "paper",
+    "parsing",
+    "compare",
+)
 WITH_PEERS = ("paper", "compare")
 
 

@@ -3,30 +3,28 @@
     .venv/bin/python -m benchmarks.threads [--threads 2] [--quick] [--format json]
 
 Rules about fires in a thousand areas, which are divided by the area. `ratio` is how many times the events per second
-of one thread several threads reach; `cpu us` is the time on all processors, so what dividing the work costs. Prints a
-table, and writes `threads.json` into `build/benchmarks`. Other work on the machine spoils the ratio: with two threads
-it takes two free processors.
+of one thread several threads reach, by the time on the wall; `work` is how many times its time on the processor all of
+them spend together: what dividing costs. Other work on the machine takes processors away, and makes the ratio worse.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.figures import HEADER, Comparison, Figure, table
+from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
 from benchmarks.streams import Stream
 
 import tyrex
-from benchmarks import peers, streams
+from benchmarks import plots, streams
 
-ROUNDS = 5
-"""Each on new engines, in turn; the one with the median time counts."""
+ROUNDS = 7
+"""One thread and several in turn; the quickest of each counts, as other work only ever adds time."""
 BATCH = 16_384
 KEYS = 1_000
-TARGET = 1.6
+TARGET = 1.5
+TARGET_THREADS = 2
 
 DECLARATIONS = "event Temp(area: string, value: int)\nevent Smoke(area: string)\n"
 PATTERNS = {
@@ -47,13 +45,12 @@ class Workload:
 
     @property
     def name(self) -> str:
-        """Tells it from the others: `last-100-p10`."""
-        return f"{self.policy}-{self.rules}-p{self.percent_smoke}"
+        """Tells it from the others: `last, 100 rules`."""
+        return f"{self.policy}, {self.rules:,} rule{'s' if self.rules > 1 else ''}"
 
     def text(self) -> str:
         """The rules; each has its threshold."""
-        measured = "$t" if self.policy == "avg" else "Temp.value"
-        kind = "float" if self.policy == "avg" else "int"
+        measured, kind = ("$t", "float") if self.policy == "avg" else ("Temp.value", "int")
         return DECLARATIONS + "".join(
             f"""
 Rule fire{n}
@@ -66,67 +63,131 @@ where  area = $a, measured = {measured}
 
 
 WORKLOADS = (
-    Workload("last", 1, 10, 1_500_000),
-    Workload("last", 100, 10, 400_000),
-    Workload("last", 1_000, 10, 60_000),
-    Workload("each", 100, 10, 150_000),
-    Workload("avg", 100, 50, 150_000),
+    Workload("last", 1, 10, 600_000),
+    Workload("last", 100, 10, 200_000),
+    Workload("last", 1_000, 10, 40_000),
+    Workload("each", 100, 10, 60_000),
+    Workload("avg", 100, 50, 60_000),
 )
 
 
-def compare(workload: Workload, threads: int) -> Comparison:
-    """One and several threads on one workload."""
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One workload with one thread and with several."""
+
+    workload: str
+    threads: int
+    events: int
+    composites: int
+    one: float
+    """Seconds on the wall, one thread."""
+    several: float
+    cpu_one: float
+    """Seconds on all processors."""
+    cpu_several: float
+
+    @property
+    def ratio(self) -> float:
+        """How many times the events per second of one thread several reach."""
+        return self.one / self.several
+
+    @property
+    def work(self) -> float:
+        """How many times the work of one thread all of them do together."""
+        return self.cpu_several / self.cpu_one
+
+
+def measure(workload: Workload, threads: int, rounds: int = ROUNDS) -> Row:
+    """One and several threads in turn."""
     stream = streams.keyed(KEYS, workload.percent_smoke, workload.events)
     rules = tyrex.parse(workload.text())
-    source = stream.to_arrow()
-    counts = (1, threads)
-    rounds: dict[int, list[Figure]] = {count: [] for count in counts}
-    for _ in range(ROUNDS):
-        for count in counts:
-            rounds[count].append(_round(workload, rules, stream, source, count))
-    one, several = (sorted(rounds[count], key=lambda f: f.seconds)[ROUNDS // 2] for count in counts)
-    return Comparison(workload.name, TARGET, several, (one,))
-
-
-def _round(workload: Workload, rules: tyrex.RuleSet, stream: Stream, source: Any, threads: int) -> Figure:
-    engine = tyrex.Engine(rules, threads=threads)
-    cpu = time.process_time()
-    before = time.perf_counter()
-    composites = sum(len(engine.send_batch(source.slice(at, BATCH))) for at in range(0, len(stream), BATCH))
-    return Figure(
-        workload=workload.name,
-        engine=f"threads={threads}",
-        rules=workload.rules,
-        events=len(stream),
-        composites=composites,
-        seconds=time.perf_counter() - before,
-        cpu_seconds=time.process_time() - cpu,
+    table = stream.to_arrow()
+    found: dict[int, list[tuple[float, float]]] = {1: [], threads: []}
+    composites: set[int] = set()
+    for _ in range(rounds):
+        for count, times in found.items():
+            number, wall, cpu = _round(tyrex.Engine(rules, threads=count), stream, table)
+            composites.add(number)
+            times.append((wall, cpu))
+    if len(composites) != 1:
+        raise AssertionError(f"the numbers of composite events differ: {sorted(composites)}")
+    one, several = found[1], found[threads]
+    return Row(
+        workload.name,
+        threads,
+        len(stream),
+        composites.pop(),
+        *(min(wall for wall, _ in times) for times in (one, several)),
+        *(min(cpu for _, cpu in times) for times in (one, several)),
     )
 
 
+def _round(engine: tyrex.Engine, stream: Stream, table: Any) -> tuple[int, float, float]:
+    composites = 0
+    cpu, wall = time.process_time(), time.perf_counter()
+    for at in range(0, len(stream), BATCH):
+        found = engine.send_batch(table.slice(at, BATCH))
+        composites += len(found)
+    return composites, time.perf_counter() - wall, time.process_time() - cpu
+
+
+def report(rows: list[Row]) -> Report:
+    """The report of what was measured."""
+    header = ("rules", "events", "composites", "1 thread, events/s", "several, events/s", "ratio", "work")
+    table = Table(
+        header,
+        tuple(
+            (
+                row.workload,
+                row.events,
+                row.composites,
+                round(row.events / row.one),
+                round(row.events / row.several),
+                row.ratio,
+                row.work,
+            )
+            for row in rows
+        ),
+    )
+    return Report(
+        "threads",
+        f"Fires in {KEYS:,} areas with {rows[0].threads} threads beside one",
+        (table,),
+        tuple(
+            Verdict(row.workload, row.ratio, TARGET, "x", at_least=True)
+            for row in rows
+            if row.threads == TARGET_THREADS
+        ),
+        ("Each figure is the quickest of some rounds.",),
+        [asdict(row) | {"ratio": round(row.ratio, 3), "work": round(row.work, 3)} for row in rows],
+    )
+
+
+def draw(plt: Any, rows: list[Row]) -> dict[str, Any]:
+    """Times the events per second of one thread, a bar for each workload."""
+    figure, axes = plt.subplots(figsize=(7.5, 3.2), layout="constrained")
+    axes.barh([row.workload for row in rows], [row.ratio for row in rows])
+    axes.axvline(TARGET, **plots.TARGET)
+    axes.invert_yaxis()
+    axes.set(
+        xlabel="times the events/s of one thread",
+        title=f"Fires in {KEYS:,} areas, {rows[0].threads} threads",
+    )
+    return {"threads": figure}
+
+
 def main() -> None:
-    """Measure, show each workload as soon as it is there, and write the file."""
-    arguments = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    arguments.add_argument("--threads", type=int, default=2)
-    arguments.add_argument("--quick", action="store_true", help="an eighth of the events: a first look")
-    arguments.add_argument("--format", choices=("text", "json"), default="text")
-    options = arguments.parse_args()
-    comparisons = []
-    if options.format == "text":
-        print(HEADER)
-    for workload in WORKLOADS:
-        events = workload.events // 8 if options.quick else workload.events
-        shortened = Workload(workload.policy, workload.rules, workload.percent_smoke, events)
-        comparisons.append(compare(shortened, options.threads))
-        if options.format == "text":
-            print(table(comparisons[-1]), flush=True)
-    peers.BUILD.mkdir(parents=True, exist_ok=True)
-    text = json.dumps([each.record() for each in comparisons], indent=2)
-    (peers.BUILD / "threads.json").write_text(text, "utf-8")
-    if options.format == "json":
-        print(text)
-    else:
-        print("threads.json is in build/benchmarks")
+    """Measure and show."""
+    parser = arguments(__doc__)
+    parser.add_argument("--threads", type=int, default=TARGET_THREADS)
+    options = parser.parse_args()
+    machine = Machine()
+    shrink = 4 if options.quick else 1
+    rows = [
+        measure(Workload(each.policy, each.rules, each.percent_smoke, each.events // shrink), options.threads)
+        for each in WORKLOADS
+    ]
+    publish(report(rows), lambda plt: draw(plt, rows), options, machine)
 
 
 if __name__ == "__main__":
