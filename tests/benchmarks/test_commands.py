@@ -31,6 +31,7 @@ from benchmarks import (
     paper_measure,
     parsing,
     tesla_load,
+    threads,
     throughput,
     workloads,
 )
@@ -70,6 +71,15 @@ def test_throughput_finds_the_same_in_batches_of_any_size(
     assert rows[0].composites == rows[1].composites > 0
     assert len(throughput.report(rows).verdicts) == 1
     _published(throughput.report(rows), tmp_path, "json")
+
+
+@pytest.mark.parametrize("policy", ["last", "each", "avg"])
+def test_threads_find_the_same(tmp_path: Path, policy: str) -> None:
+    """One and two threads are compared on rules of each kind, and their ratio has a target."""
+    row = threads.measure(threads.Workload(policy, 3, 50, 4_000), 2, rounds=1)
+    assert row.composites > 0
+    assert len(threads.report([row]).verdicts) == 1
+    _published(threads.report([row]), tmp_path)
 
 
 def test_deployed_rules_that_are_not_triggered_change_nothing_but_time(tmp_path: Path) -> None:
