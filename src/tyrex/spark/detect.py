@@ -39,8 +39,8 @@ def detect(
     split is split; without it, as many as Spark has shuffle partitions.
 
     Of streams, `delay` is how far behind the latest one an event may come: events wait so long, and are then processed
-    in order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row with the
-    column `rejected`. At the end of a stream's input, `finish` has what still waits.
+    in order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row
+    with the column `rejected`. At the end of a stream's input, `finish` has what still waits.
     """
     rules = parse(rules) if isinstance(rules, str) else rules
     sources = frames_of(events)
