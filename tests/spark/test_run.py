@@ -6,14 +6,20 @@ import json
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 from tests.cli.support import FIRE, FIRE_EVENTS, Answer, tyrex, write
-from tests.cli.test_run_process import RECORDS, WRITERS
+from tests.cli.test_run_process import RECORDS, WRITERS, table
+
+from tyrex import parse
+from tyrex.io import Layout, find_input
+from tyrex.spark.parquet import fitting_columns, tables_of
 
 MANY = """
 event A(k: int, v: int)
@@ -82,6 +88,50 @@ def test_simultaneous_events_and_composites_keep_the_order_of_one_process(tmp_pa
     answer = both(rules, events)
     assert len({event["rule"] for event in answer.events}) == 7
     assert len(answer.events) > 1000
+
+
+def test_parquet_is_read_by_spark_itself(tmp_path: Path, spark: SparkSession) -> None:
+    """Two inputs, one of two files: their rows keep their order, and ids and unknown types are as they are."""
+    random = Random(3)
+    layout = Layout(parse(MANY).types)
+    for name, files in (("one", 2), ("two", 1)):
+        (tmp_path / name).mkdir()
+        for file in range(files):
+            start = file * 34
+            records: list[dict[str, Any]] = [
+                {
+                    "type": random.choice("AABBC"),
+                    "timestamp": datetime.fromtimestamp(start + at // 3, UTC),
+                    "name": f"{name}",
+                    "id": f"{name}{start + at}" if random.random() < 0.5 else None,
+                    "k": random.randrange(4),
+                    "v": random.randrange(7),
+                }
+                for at in range(100)
+            ]
+            records.sort(key=lambda record: record["timestamp"])
+            parquet.write_table(table(records), tmp_path / name / f"{file}.parquet")
+    words = [tmp_path / "one", tmp_path / "two"]
+    rules = write(tmp_path / "r.tesla", MANY)
+    inputs = [find_input(str(word), layout) for word in words]
+    columns = fitting_columns(inputs, layout)
+    assert columns is not None
+    tables = tables_of(spark, inputs, columns, layout.types)
+    assert tables is not None
+    assert (tables.events, tables.mixed) == (300, True)
+    answer = both(rules, *words)
+    assert "of types that no rule knows" in answer.err
+
+
+def test_parquet_with_a_row_that_is_no_event_is_read_row_by_row(tmp_path: Path) -> None:
+    """The row is reported as in one process."""
+    rows = [
+        {"type": "A", "timestamp": datetime(2026, 1, 1, tzinfo=UTC), "k": 1, "v": 5},
+        {"type": "A", "k": 1},
+    ]
+    parquet.write_table(table(rows), tmp_path / "e.parquet")
+    answer = both(write(tmp_path / "r.tesla", MANY), tmp_path / "e.parquet")
+    assert "1 rejected" in answer.err
 
 
 def test_the_output_is_chosen_by_its_name(tmp_path: Path) -> None:

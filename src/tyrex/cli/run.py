@@ -94,7 +94,14 @@ def run(
         try:
             if on is Runtime.SPARK:
                 left = on_spark(
-                    rule_set, batches, setting, results, master=master, console=console, size=intake.size
+                    rule_set,
+                    batches,
+                    setting,
+                    results,
+                    master=master,
+                    console=console,
+                    size=intake.size,
+                    inputs=inputs,
                 )
             else:
                 detect = on_process if on is Runtime.PROCESS else on_reference
@@ -103,7 +110,7 @@ def run(
             raise fail(str(error)) from None
     told = on is not Runtime.REFERENCE
     summary = Summary(
-        events=intake.events,
+        events=intake.events if left.events is None else left.events,
         composites=results.by_rule.total(),
         by_rule=results.by_rule if told else {},
         rejected=bad.count,

@@ -41,6 +41,8 @@ class Leftover:
     unused: int
     open_deadlines: int
     overflows: int = 0
+    events: int | None = None
+    """How many events there were, if it read them itself."""
 
 
 def on_process(rules: RuleSet, batches: Iterable[Batch], setting: Setting, results: Results) -> Leftover:

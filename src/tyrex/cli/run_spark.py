@@ -17,11 +17,12 @@ from tyrex.cli.common import fail
 from tyrex.cli.run_results import Results
 from tyrex.cli.run_runtimes import Leftover, Setting
 from tyrex.events import Event
-from tyrex.io import Batch
+from tyrex.io import Batch, Input, Layout
 from tyrex.rules import RuleSet
 
 if TYPE_CHECKING:
-    from tyrex.spark.runs import Detected, Progress
+    from tyrex.spark.runs import Detected, Progress, Starting
+    from tyrex.spark.spool import Tables
 
 _AT_ONCE = 1 << 14
 _LOOK = 0.5  # seconds
@@ -37,13 +38,13 @@ def on_spark(
     master: str | None,
     console: Console | None,
     size: int | None = None,
+    inputs: Sequence[Input] = (),
 ) -> Leftover:
-    """Run on Spark: the events are put in tables while Spark starts, and Spark reads those.
+    """Run on Spark, which reads Parquet itself; the events of other files are put in tables while it starts.
 
     On the console, if there is one, stands how far Spark is. `size` is that of the input in bytes, if it is known.
     """
     from tyrex.spark.runs import RunError, detect_in_order, progress_of, spark_for_run
-    from tyrex.spark.spool import Spool
     from tyrex.spark.tasks import Options
 
     short = size is not None and size < _SHORT
@@ -51,31 +52,47 @@ def on_spark(
         folder = Path(name)
         try:
             with spark_for_run(master, folder / "spark.log", short=short) as starting:
-                spool = Spool(folder / "events", rules.types)
-                for batch in batches:
-                    spool.take(batch)
-                spool.close()
-                span = spool.span
-                if span is None:
+                tables = _as_they_are(rules, inputs, starting) or _spooled(rules, batches, folder, starting)
+                if tables is None:
                     return Leftover(0, 0)
                 spark = starting.session()
                 options = Options(
                     shards=int(spark.conf.get("spark.sql.shuffle.partitions") or 1),
                     time_zone=setting.time_zone,
-                    until=max(span.last, span.last if setting.until is None else setting.until),
+                    until=max(tables.span.last, tables.span.last if setting.until is None else setting.until),
                     lineage=setting.lineage,
-                    since=span.first,
+                    since=tables.span.first,
                 )
-                sources = spool.sources(spark)
-                found = detect_in_order(sources, rules, options, all_attributes=spool.partly_named)
+                found = detect_in_order(tables.sources, rules, options, all_attributes=tables.mixed)
                 with _watched(console, lambda: progress_of(spark)):
                     part = list(islice(found, _AT_ONCE))
                 while part:
                     _take(part, results, lineage=setting.lineage)
                     part = list(islice(found, _AT_ONCE))
-                return Leftover(spool.unknown, 0)
+                return Leftover(tables.unknown, 0, events=tables.events)
         except RunError as error:
             raise fail(str(error)) from None
+
+
+def _as_they_are(rules: RuleSet, inputs: Sequence[Input], starting: Starting) -> Tables | None:
+    """Parquet files that Spark can read itself; None if some file is no such file, or a row no event."""
+    from tyrex.spark.parquet import are_parquet, fitting_columns, tables_of
+
+    if not inputs or not are_parquet(inputs):
+        return None
+    layout = Layout(rules.types)
+    columns = fitting_columns(inputs, layout)
+    return None if columns is None else tables_of(starting.session(), inputs, columns, layout.types)
+
+
+def _spooled(rules: RuleSet, batches: Iterable[Batch], folder: Path, starting: Starting) -> Tables | None:
+    from tyrex.spark.spool import Spool
+
+    spool = Spool(folder / "events", rules.types)
+    for batch in batches:
+        spool.take(batch)
+    spool.close()
+    return spool.tables(starting.session())
 
 
 def _take(found: Sequence[Detected], results: Results, *, lineage: bool) -> None:

@@ -109,7 +109,7 @@ class _Arrivals:
     def __init__(self, wire: Wire, rows: pa.RecordBatch) -> None:
         self._wire = wire
         self._rows = rows
-        self._numbers: dict[tuple[int, int], list[int]] | None = None
+        self._times: Any = rows.column(TIME).to_numpy()
         self._known: dict[tuple[int, str], dict[str, int]] = {}
 
     def of(self, time: int, type_: str, terminator: Callable[[], tuple[Any, ...]]) -> int:
@@ -125,16 +125,10 @@ class _Arrivals:
         return self._known[time, type_].get(id_, 0)
 
     def _at(self, time: int, type_: int) -> Sequence[int]:
-        """The rows of a type at an instant."""
-        if self._numbers is None:
-            import pyarrow as pa
-
-            self._numbers = {}
-            times: Any = self._rows.column(TIME).cast(pa.int64()).to_pylist()
-            types: Any = self._rows.column(TYPE).to_pylist()
-            for number, key in enumerate(zip(times, types, strict=True)):
-                self._numbers.setdefault(key, []).append(number)
-        return self._numbers.get((time, type_), ())
+        """The rows of a type at an instant; rows come in order of time."""
+        first, last = (int(self._times.searchsorted(time, side)) for side in ("left", "right"))
+        types: Any = self._rows.column(TYPE).slice(first, last - first)
+        return [first + at for at, found in enumerate(types.to_pylist()) if found == type_]
 
     def _by_id(self, here: Sequence[int], time: int, type_: str) -> dict[str, int]:
         """The sequences of simultaneous events, by the ids that the engine gives them."""

@@ -32,22 +32,29 @@ class Span:
     last: int
 
 
+@dataclass(frozen=True)
+class Tables:
+    """Events where Spark can read them, and what is to be known of them."""
+
+    sources: Mapping[str, Source]
+    events: int
+    unknown: int
+    """How many are of types that no rule knows."""
+    span: Span
+    mixed: bool
+    """Whether some events have ids and others are known by all that they hold."""
+
+
 class Spool:
     """Takes batches of events in order of arrival and keeps them in files."""
 
     def __init__(self, folder: Path, types: Mapping[str, EventType]) -> None:
-        self.unknown = 0
-        """How many events are of types that no rule knows."""
+        self._unknown = 0
         self._types = {name: type_ for name, type_ in types.items() if name != TIMER.name}
         self._tables = {name: _Table(folder / str(n), t) for n, (name, t) in enumerate(self._types.items())}
         self._arrived = 0
         self._first: int | None = None
         self._last = 0
-
-    @property
-    def span(self) -> Span | None:
-        """From when to when there were events, known or not."""
-        return None if self._first is None else Span(self._first, self._last)
 
     def take(self, batch: Batch) -> None:
         """Keep these events; they arrived after those before."""
@@ -63,14 +70,18 @@ class Spool:
         for table in self._tables.values():
             table.flush()
 
-    def sources(self, spark: SparkSession) -> dict[str, Source]:
-        """The events of each type for `detect`."""
-        return {name: table.source(spark) for name, table in self._tables.items()}
-
-    @property
-    def partly_named(self) -> bool:
-        """Whether there are types of which only some events have ids."""
-        return any(0 < table.named < table.rows for table in self._tables.values())
+    def tables(self, spark: SparkSession) -> Tables | None:
+        """What was taken; types without events are left out, but for one. None if there was nothing."""
+        if self._first is None:
+            return None
+        some = [name for name, table in self._tables.items() if table.rows] or list(self._tables)[:1]
+        return Tables(
+            {name: self._tables[name].source(spark) for name in some},
+            self._arrived,
+            self._unknown,
+            Span(self._first, self._last),
+            any(0 < table.named < table.rows for table in self._tables.values()),
+        )
 
     def _take_rows(self, events: Sequence[Event]) -> tuple[int, int]:
         import pyarrow as pa
@@ -80,7 +91,7 @@ class Spool:
             own.setdefault(event.type, []).append((number, event))
         for name, numbered in own.items():
             if name not in self._tables:
-                self.unknown += len(numbered)
+                self._unknown += len(numbered)
                 continue
             rows = [event for _, event in numbered]
             times = pa.array([event.timestamp for event in rows], pa.int64())
@@ -109,7 +120,7 @@ class Spool:
         for index, count in counts.items():
             name = names[index]
             if name not in self._tables:
-                self.unknown += count
+                self._unknown += count
                 continue
             rows = compute.indices_nonzero(compute.equal(types.indices, index))
             self._tables[name].add(
@@ -165,8 +176,11 @@ class _Table:
         self._waiting.clear()
 
     def source(self, spark: SparkSession) -> Source:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        # With a schema Spark need not look for one, which would be a job for each type.
         return Source(
-            spark.read.parquet(str(self._folder)),
+            spark.read.schema(from_arrow_schema(self._schema)).parquet(str(self._folder)),
             _AT,
             sequence=_ARRIVAL,
             columns={a.name: f"{_PREFIX}{a.name}" for a in self._type.attributes},
