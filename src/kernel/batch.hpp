@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "store.hpp"
@@ -21,6 +22,7 @@ struct Run {
     Time time;
     Row terminator;
 };
+using Runs = std::vector<Run, Uncleared<Run>>;
 
 // What a run follows from.
 struct Cause {
@@ -63,30 +65,38 @@ struct SubscriptionHit {
 // filling it. Batches may go in any thread.
 class Memory {
 public:
-    void take(std::vector<Run>& runs, std::vector<Table>& tables) {
+    void take(Runs& runs, std::vector<Table>& tables) {
         const std::lock_guard lock(mutex_);
         runs.swap(runs_);
         tables.swap(tables_);
     }
-    void give(std::vector<Run>& runs, std::vector<Table>& tables) {
+    void give(Runs& runs, std::vector<Table>& tables, const std::vector<std::uint32_t>& texts) {
         const std::lock_guard lock(mutex_);
+        texts_.insert(texts_.end(), texts.begin(), texts.end());
         runs.clear();
         if (runs.capacity() > runs_.capacity() && runs.capacity() < most) runs_.swap(runs);
         if (tables_.empty()) tables_.swap(tables);
+    }
+
+    // The texts that batches have retained and need no more.
+    std::vector<std::uint32_t> texts() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(texts_, {});
     }
 
 private:
     static constexpr std::size_t most = 1 << 20;
 
     std::mutex mutex_;
-    std::vector<Run> runs_;
+    Runs runs_;
     std::vector<Table> tables_;
+    std::vector<std::uint32_t> texts_;
 };
 
 // What came of one call.
 struct Batch {
     Batch(std::shared_ptr<Memory> from) : memory(std::move(from)) { memory->take(runs, spare); }
-    ~Batch() { memory->give(runs, tables); }
+    ~Batch() { memory->give(runs, tables, texts); }
     Batch(const Batch&) = delete;
     Batch& operator=(const Batch&) = delete;
 
@@ -97,13 +107,15 @@ struct Batch {
     std::vector<Table> spare;
     std::uint64_t epoch = 0;
     std::uint64_t size = 0;
-    std::vector<Run> runs;
+    Runs runs;
     std::vector<Cause> causes;  // of the runs, if the engine is one of many
     std::vector<Table> tables;              // one for each type that occurs
     std::vector<std::uint64_t> late;        // events from outside, by their number in the call
     std::vector<SubscriptionHit> hits;
     std::map<std::uint32_t, Evidence> evidence;
     bool sealed = false;
+    bool retains = false;  // its texts: else they live because the engine knows its epoch
+    std::vector<std::uint32_t> texts;
 };
 
 }  // namespace tyrex

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <unordered_set>
 
 #include "engine.hpp"
@@ -17,11 +18,21 @@ void Engine::offer(std::uint32_t type, std::size_t index) {
     bool used = false;
     hit_rules_.clear();
     int terminating = 0;  // predicates that name rules
+    std::uint32_t family = no_list;  // that of the last predicate, and where its latest rows stand
+    std::span<Row> latest;
     indexes_[type]->match(index, [&](std::uint32_t number) {
         const Insert only = only_inserts_[number];
         if (only.family != no_list) {
             used = true;
-            families_[only.family]->insert(store, index, row, only.slot);
+            if (only.family != family) {
+                family = only.family;
+                latest = families_[family]->latest(store, index, row);
+            }
+            if (!latest.empty()) {
+                latest[only.slot] = row;
+            } else {
+                families_[family]->insert(store, index, row, only.slot);
+            }
             return;
         }
         const Predicate& predicate = predicates_[number];
@@ -114,9 +125,12 @@ void Engine::fire(std::uint32_t number) {
     matches_.clear();
     if (width == 0) {
         if (!is_complete(rule)) return;
+        matched_ = {};
     } else {
+        matched_ = {};
         extend(rule, 0);
-        if (matches_.empty()) return;
+        if (matched_.empty()) matched_ = matches_;
+        if (matched_.empty()) return;
     }
     emit(rule, number);
     if (!rule.consumes.empty()) consume(rule);
@@ -188,9 +202,8 @@ void Engine::extend(const RuleCode& rule, std::size_t step_number) {
     if (step.policy == Policy::Each && step.conditions.empty() && is_last_step && rule.negations.empty() &&
         rule.guards.empty() && !rule.types_repeat) {
         const std::size_t width = rule.steps.size();
-        if (width == 1) {
-            matches_.insert(matches_.end(), rows.begin() + static_cast<std::ptrdiff_t>(begin),
-                            rows.begin() + static_cast<std::ptrdiff_t>(end));
+        if (width == 1 && rule.consumes.empty()) {
+            matched_ = rows.subspan(begin, end - begin);
             return;
         }
         for (std::size_t i = begin; i < end; ++i) {
@@ -391,10 +404,20 @@ Value Engine::compute(const AggregateCode& code, const Store& store, std::span<c
     }
 }
 
+namespace {
+
+// Whether there is surely no null between two places, both included; only looked at if that is little work.
+bool no_nulls(const std::uint8_t* null, std::size_t first, std::size_t last, std::size_t count) {
+    const std::size_t length = last - first + 1;
+    return length <= 16 * count && std::memchr(null + first, 1, length) == nullptr;
+}
+
+}  // namespace
+
 // Write the composite events of the matches: column by column.
 void Engine::emit(RuleCode& rule, std::uint32_t number) {
     const std::size_t width = rule.steps.size();
-    const std::size_t count = width == 0 ? 1 : matches_.size() / width;
+    const std::size_t count = width == 0 ? 1 : matched_.size() / width;
     InBatch& home = in_batch(rule.defines);
     if (home.table == no_id) home.table = batch_->add_table(*stores_[rule.defines], rule.defines);
     Table& table = batch_->tables[home.table];
@@ -403,7 +426,7 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
     if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
     add_run(number, home.table, count, table, terminator);
     if (rule.given == 2) table.lineage.push_back(chosen_[1].row);  // what set the deadline, once for all matches
-    table.lineage.insert(table.lineage.end(), matches_.begin(), matches_.end());
+    table.lineage.insert(table.lineage.end(), matched_.begin(), matched_.end());
 
     for (std::size_t c = 0; c < rule.outputs.size(); ++c) {
         const OutputCode& output = rule.outputs[c];
@@ -420,7 +443,7 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
             for (std::size_t m = 0; m < count; ++m) {
                 for (std::size_t s = 0; s < width; ++s) {
                     const Store& store = *stores_[rule.steps[s].type];
-                    const Row row = matches_[m * width + s];
+                    const Row row = matched_[m * width + s];
                     chosen_[rule.given + s] = {&store, store.index(row), row};
                 }
                 const Value value = machine_.run(output.program, {chosen_.data(), rule.given + width});
@@ -434,7 +457,7 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
         } else {
             const std::size_t s = output.event - rule.given;
             const Store& store = *stores_[rule.steps[s].type];
-            const Row* rows = matches_.data() + s;
+            const Row* rows = matched_.data() + s;
             if (output.column < 0) {
                 for (std::size_t m = 0; m < count; ++m) {
                     bits[m] = std::bit_cast<Bits>(store.time(store.index(rows[m * width])));
@@ -446,7 +469,11 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
                 const Bits* from = source.bits.data();
                 const std::uint8_t* null_from = source.null.data();
                 for (std::size_t m = 0; m < count; ++m) bits[m] = from[rows[m * width] - origin];
-                for (std::size_t m = 0; m < count; ++m) null[m] = null_from[rows[m * width] - origin];
+                if (width == 1 && no_nulls(null_from, rows[0] - origin, rows[count - 1] - origin, count)) {
+                    std::fill_n(null, count, std::uint8_t{0});
+                } else {
+                    for (std::size_t m = 0; m < count; ++m) null[m] = null_from[rows[m * width] - origin];
+                }
             }
         }
     }
@@ -462,7 +489,7 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
         Row& known = in_batch(rule.steps[s].type).oldest;
         // The first step's rows ascend; those of the others need not.
         const std::size_t look = s == 0 ? 1 : count;
-        for (std::size_t m = 0; m < look; ++m) known = std::min(known, matches_[m * width + s]);
+        for (std::size_t m = 0; m < look; ++m) known = std::min(known, matched_[m * width + s]);
     }
     counts_[number].fired += count;
 }
@@ -507,13 +534,19 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
     if (home.table == no_id) home.table = batch_->add_table(*stores_[shape.defines], shape.defines);
     Table& table = batch_->tables[home.table];
     const std::size_t start = table.rows;
+    const std::size_t first_run = batch_->runs.size();
+    batch_->runs.resize(first_run + count);
     for (std::size_t m = 0; m < count; ++m) {
         const std::uint32_t number = hit_members_[m];
-        if (members_[number].stored) queue_.push_back({batch_->runs.size(), 0});
-        add_run(number, home.table, 1, table, terminator);
+        if (members_[number].stored) queue_.push_back({first_run + m, 0});
+        batch_->runs[first_run + m] = {number, home.table, 1, batch_->size + m, start + m,
+                                       table.lineage.size() + m, terminator.time(), terminator.row};
         ++counts_[number].fired;
-        table.lineage.push_back(matches_[m]);
     }
+    if (one_of_many_) batch_->causes.resize(first_run + count, {cause_, parent_});
+    table.lineage.insert(table.lineage.end(), matches_.begin(), matches_.end());
+    table.rows += count;
+    batch_->size += count;
     Row& known = in_batch(shape.type).oldest;
     known = std::min(known, *std::min_element(matches_.begin(), matches_.end()));
     for (std::size_t c = 0; c < shape.outputs.size(); ++c) {
@@ -567,13 +600,13 @@ std::uint32_t Batch::add_table(const Store& store, std::uint32_t type) {
 // Take the consumed events out of the lists that this rule chooses from; no other rule uses these.
 void Engine::consume(RuleCode& rule) {
     const std::size_t width = rule.steps.size();
-    const std::size_t count = width == 0 ? 1 : matches_.size() / width;
+    const std::size_t count = width == 0 ? 1 : matched_.size() / width;
     for (std::size_t m = 0; m < count; ++m) {
         for (const std::uint8_t consumed : rule.consumes) {
             if (m > 0 && consumed < rule.given) continue;
             const std::uint32_t type = rule.types[consumed];
             const Row row = consumed < rule.given ? chosen_[consumed].row
-                                                  : matches_[m * width + (consumed - rule.given)];
+                                                  : matched_[m * width + (consumed - rule.given)];
             const Store& store = *stores_[type];
             for (const Step& step : rule.steps) {
                 if (step.type != type) continue;

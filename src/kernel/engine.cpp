@@ -138,13 +138,18 @@ std::size_t Engine::bytes() const {
 
 void Engine::begin() {
     std::uint64_t oldest = ++epoch_;
-    std::erase_if(given_out_, [](const std::weak_ptr<Batch>& given) { return given.expired(); });
-    for (const std::weak_ptr<Batch>& given : given_out_) {
-        if (const std::shared_ptr<Batch> batch = given.lock()) {
-            if (!batch->sealed) seal(*batch);
-            oldest = std::min(oldest, batch->epoch);
+    std::erase_if(given_out_, [&](const std::weak_ptr<Batch>& given) {
+        const std::shared_ptr<Batch> batch = given.lock();
+        if (batch == nullptr) return true;
+        if (!batch->sealed) seal(*batch);
+        if (epoch_ - batch->epoch > held_calls) {
+            retain_texts(*batch);
+            return true;
         }
-    }
+        oldest = std::min(oldest, batch->epoch);
+        return false;
+    });
+    for (const std::uint32_t text : memory_->texts()) strings_.release(text);
     strings_.reclaim(oldest);
     strings_.enter_epoch(epoch_);
     batch_ = std::make_shared<Batch>(memory_);

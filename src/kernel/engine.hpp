@@ -213,6 +213,8 @@ private:
     // Identity
     std::uint32_t identify(std::uint32_t type, std::size_t index);
     std::uint32_t identify(Evidence& evidence, std::uint32_t type, std::size_t at);
+    void retain_texts(Batch& batch);
+    void retain(Batch& batch, std::uint32_t text);
     void keep(Batch& batch, std::uint32_t type, Row oldest, Row until);
 
     Strings strings_;
@@ -268,11 +270,14 @@ private:
     std::shared_ptr<Batch> batch_;
     std::vector<InBatch> in_batch_;
     std::vector<std::uint32_t> in_batch_types_;  // those that occur
+    // Batches of the last calls: no text of theirs goes. Those that are kept longer retain their own.
+    static constexpr std::uint64_t held_calls = 8;
     std::vector<std::weak_ptr<Batch>> given_out_;
 
     // For the rule that is being evaluated
     std::vector<Chosen> chosen_;
     std::vector<Row> matches_;  // the chosen rows of each match, one after the other
+    std::span<const Row> matched_;  // these, or the part of a list that they would be a copy of
     std::vector<std::uint32_t> hit_rules_;
     std::vector<std::uint32_t> hit_members_;
     std::vector<std::uint32_t> hit_subscriptions_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "blake2b.hpp"
 #include "engine.hpp"
@@ -152,7 +153,9 @@ std::uint32_t Engine::id_of(Batch& batch, std::uint32_t type, Row row) {
         const std::vector<Row>& rows = found->second.rows;
         const auto at = std::lower_bound(rows.begin(), rows.end(), row);
         if (at != rows.end() && *at == row) {
-            return identify(found->second, type, static_cast<std::size_t>(at - rows.begin()));
+            const std::uint32_t id = identify(found->second, type, static_cast<std::size_t>(at - rows.begin()));
+            if (batch.retains) retain(batch, id);
+            return id;
         }
     }
     return identify(type, stores_[type]->index(row));
@@ -241,6 +244,37 @@ void Engine::seal(Batch& batch) {
             copy_rows(evidence, *stores_[type], row, row + 1);
         }
     }
+}
+
+void Engine::retain_texts(Batch& batch) {
+    std::vector<std::uint32_t> texts;
+    const auto collect = [&](const std::vector<Column>& columns, std::size_t rows) {
+        for (const Column& column : columns) {
+            if (column.type != Type::String) continue;
+            for (std::size_t i = 0; i < rows; ++i) {
+                const auto text = static_cast<std::uint32_t>(column.bits[i]);
+                if (column.null[i] == 0 && (texts.empty() || texts.back() != text)) texts.push_back(text);
+            }
+        }
+    };
+    for (const Table& table : batch.tables) collect(table.columns, table.rows);
+    for (const auto& [type, evidence] : batch.evidence) {
+        collect(evidence.columns, evidence.rows.size());
+        std::copy_if(evidence.ids.begin(), evidence.ids.end(), std::back_inserter(texts),
+                     [](std::uint32_t id) { return id != no_id; });
+    }
+    std::sort(texts.begin(), texts.end());
+    texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    for (const std::uint32_t text : texts) strings_.retain(text);
+    batch.texts = std::move(texts);
+    batch.retains = true;
+}
+
+// A text that a batch came to name after it has retained its others.
+void Engine::retain(Batch& batch, std::uint32_t text) {
+    if (std::binary_search(batch.texts.begin(), batch.texts.end(), text)) return;
+    batch.texts.insert(std::upper_bound(batch.texts.begin(), batch.texts.end(), text), text);
+    strings_.retain(text);
 }
 
 }  // namespace tyrex

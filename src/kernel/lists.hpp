@@ -75,6 +75,14 @@ public:
         }
     }
 
+    // For each state the last event with the key of this one; nothing if the family keeps more than that.
+    std::span<Row> latest(const Store& store, std::size_t index, Row row) {
+        Bucket* bucket = latest_only_ ? cached_bucket(store, index, row) : nullptr;
+        if (bucket == nullptr) return {};
+        if (bucket->latest.size() < list_count_) bucket->latest.resize(list_count_, no_row);
+        return bucket->latest;
+    }
+
     std::uint32_t type() const { return type_; }
     const std::vector<int>& attributes() const { return attributes_; }
 

@@ -29,7 +29,7 @@ struct Merge::Cursor {
     std::vector<std::uint32_t> generations;
     std::vector<std::size_t> places;
 
-    const std::vector<Run>& runs() const { return from->batch->runs; }
+    const Runs& runs() const { return from->batch->runs; }
     bool at_end() const { return next == runs().size(); }
     Moment moment(std::size_t run) const { return {runs()[run].time, from->batch->causes[run].event}; }
     Moment moment() const { return at_end() ? never : moment(next); }

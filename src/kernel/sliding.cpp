@@ -42,10 +42,10 @@ void Sliding::enter(Value value, Type type, std::uint64_t position) {
     ++count_;
     if (function_ == Aggregation::Min || function_ == Aggregation::Max) {
         // Of equal values the first one counts, as it would in a search from the front.
-        while (!extremes_.empty() && (function_ == Aggregation::Min ? before(value.bits, extremes_.back().bits, type)
-                                                                    : before(extremes_.back().bits, value.bits, type))) {
-            extremes_.pop_back();
-        }
+        const auto beats = [&](Bits other) {
+            return function_ == Aggregation::Min ? before(value.bits, other, type) : before(other, value.bits, type);
+        };
+        while (!extremes_.empty() && beats(extremes_.back().bits)) extremes_.pop_back();
         extremes_.push_back({position, value.bits});
     } else if (type == Type::Int) {
         int_sum_ += as_int(value.bits);

@@ -190,12 +190,12 @@ def test_a_rule_that_others_build_on_can_not_go() -> None:
         Rule three define Three() from One()
         """
     )
-    with pytest.raises(RuleInUse, match=r"rule `pair` defines `Pair`, which `one` .* `two` look at"):
+    with pytest.raises(RuleInUse, match=r"rule `pair` defines `Pair`, which rules `one` .* `two` look at"):
         engine.undeploy("pair")
     assert _names(engine) == ["pair", "one", "two", "three"]
     for name in ("three", "one"):
         engine.undeploy(name)
-    with pytest.raises(RuleInUse, match="which `two` looks at; undeploy that first"):
+    with pytest.raises(RuleInUse, match="which rule `two` looks at; undeploy it first"):
         engine.undeploy("pair")
     engine.undeploy("two")
     engine.undeploy("pair")

@@ -9,7 +9,7 @@ from decimal import Decimal
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.engine.random_rules import random_history, random_rules
 
@@ -428,6 +428,7 @@ def test_the_tree_as_json() -> None:
 
 
 @given(st.integers(0, 2**32))
+@example(314149)  # deadlines of forgotten events, among those of others
 @settings(max_examples=150)
 def test_it_says_that_a_rule_fired_exactly_where_the_reference_says_so(seed: int) -> None:
     """After every event, for this moment and the one before, unless it has a doubt or has forgotten."""

@@ -8,6 +8,7 @@ itself. A rule that consumes events has its own lists, too: consuming is taking 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -70,6 +71,71 @@ class Deployed:
     paused: bool = False
 
 
+class _Needs:
+    """How long events of each type are needed, and by how many; and which rules make what is looked at.
+
+    It remembers the types that a change concerns, so that a change costs the same with many rules as with few.
+    """
+
+    def __init__(self) -> None:
+        self._reaches: dict[str, Counter[int]] = {}
+        self._horizons: dict[str, int] = {}
+        self._subscribed: Counter[str] = Counter()
+        self._makers: dict[str, set[int]] = {}
+        self._looked_at: set[str] = set()
+        self._changed: set[str] = set()
+        self._new: dict[int, str] = {}
+
+    def add(self, deployed: Deployed) -> None:
+        """Count a rule in."""
+        made = deployed.plan.defines.name
+        self._makers.setdefault(made, set()).add(deployed.number)
+        self._new[deployed.number] = made
+        for name, reach in deployed.plan.horizon.items():
+            self._reaches.setdefault(name, Counter())[reach] += 1
+            self._changed.add(name)
+
+    def remove(self, deployed: Deployed) -> None:
+        """Count a rule out."""
+        self._makers[deployed.plan.defines.name].discard(deployed.number)
+        for name, reach in deployed.plan.horizon.items():
+            self._reaches[name][reach] -= 1
+            if not self._reaches[name][reach]:
+                del self._reaches[name][reach]
+            self._changed.add(name)
+
+    def subscribe(self, type_: str) -> None:
+        """Count a subscription in."""
+        self._subscribed[type_] += 1
+        self._changed.add(type_)
+
+    def unsubscribe(self, type_: str) -> None:
+        """Count a subscription out."""
+        self._subscribed[type_] -= 1
+        self._changed.add(type_)
+
+    def new_horizons(self) -> Iterator[tuple[str, int]]:
+        """The types that are needed for longer or shorter than before."""
+        for name in sorted(self._changed):
+            reach = max(self._reaches.get(name, ()), default=0)
+            if self._horizons.get(name, 0) != reach:
+                self._horizons[name] = reach
+                yield name, reach
+
+    def new_stored(self) -> dict[int, bool]:
+        """The rules whose composite events are to be stored, or not any more; after this nothing is new."""
+        stored: dict[int, bool] = {}
+        for name in self._changed:
+            looked_at = bool(self._reaches.get(name)) or self._subscribed[name] > 0
+            if looked_at != (name in self._looked_at):
+                self._looked_at ^= {name}
+                stored |= dict.fromkeys(self._makers.get(name, ()), looked_at)
+        stored |= {number: made in self._looked_at for number, made in self._new.items()}
+        self._changed.clear()
+        self._new.clear()
+        return stored
+
+
 class Deployment:
     """The rules of one kernel."""
 
@@ -84,7 +150,7 @@ class Deployment:
         self._aggregates: dict[tuple[Hashable, ...], int] = {}
         self._sliding: dict[tuple[Hashable, ...], int] = {}
         self._texts: dict[str, int] = {}
-        self._horizons: dict[str, int] = {}
+        self._needs = _Needs()
         self._subscriptions: dict[int, tuple[_Key, str]] = {}
         self._next_number = 0
         self.rules: dict[str, Deployed] = {}
@@ -128,7 +194,8 @@ class Deployment:
             self._next_number += 1
             _RuleWriter(self, deployed, moment).write()
             self.rules[plan.name] = deployed
-        self.settle()
+            self._needs.add(deployed)
+        self._settle()
 
     def remove(self, name: str) -> None:
         """Take a rule out, and what only it used."""
@@ -147,7 +214,8 @@ class Deployment:
                 self._forget_aggregates(list_)
                 self._release(list_.predicate)
         self.kernel.remove_rule(deployed.number)
-        self.settle()
+        self._needs.remove(deployed)
+        self._settle()
 
     def _forget_aggregates(self, list_: _List) -> None:
         """The place of a list may be given to another one."""
@@ -167,21 +235,12 @@ class Deployment:
             return []
         return [n for n, d in self.rules.items() if n != name and made in d.plan.horizon]
 
-    def settle(self) -> None:
-        """Tell the kernel how long events are needed, and which composite events are looked at."""
-        horizons: dict[str, int] = {}
-        for deployed in self.rules.values():
-            for name, reach in deployed.plan.horizon.items():
-                horizons[name] = max(horizons.get(name, 0), reach)
-        for name in horizons.keys() | self._horizons.keys():
-            wanted = horizons.get(name, 0)
-            if self._horizons.get(name) != wanted:
-                self.kernel.set_horizon(self._type_numbers[name], wanted)
-        self._horizons = horizons
-        subscribed = {type_ for (type_, _), _ in self._subscriptions.values()}
-        for deployed in self.rules.values():
-            made = deployed.plan.defines.name
-            self.kernel.set_stored(deployed.number, made in horizons or made in subscribed)
+    def _settle(self) -> None:
+        """Tell the kernel how long events are needed, and which composite events are looked at: what is new of it."""
+        for name, reach in self._needs.new_horizons():
+            self.kernel.set_horizon(self._type_numbers[name], reach)
+        for number, stored in self._needs.new_stored().items():
+            self.kernel.set_stored(number, stored)
 
     # Subscriptions
 
@@ -192,14 +251,16 @@ class Deployment:
         key = self.predicate(subscription.type, conditions, assembler)
         self.kernel.link(self._predicates[key].number, "subscriptions", number, True)
         self._subscriptions[number] = (key, subscription.type)
-        self.settle()
+        self._needs.subscribe(subscription.type)
+        self._settle()
 
     def unsubscribe(self, number: int) -> None:
         """Forget a subscription."""
-        key, _ = self._subscriptions.pop(number)
+        key, type_ = self._subscriptions.pop(number)
         self.kernel.link(self._predicates[key].number, "subscriptions", number, False)
         self._release(key)
-        self.settle()
+        self._needs.unsubscribe(type_)
+        self._settle()
 
     # What is shared
 

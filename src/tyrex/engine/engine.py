@@ -151,9 +151,10 @@ class Engine:
         users = deployment.users_of(name)
         if users:
             made = deployment.rules[name].plan.defines.name
+            one = len(users) == 1
             raise RuleInUse(
-                f"rule `{name}` defines `{made}`, which {listing(users)} look{'s' if len(users) == 1 else ''} at; "
-                "undeploy that first"
+                f"rule `{name}` defines `{made}`, which {'rule' if one else 'rules'} {listing(users)} "
+                f"look{'s' if one else ''} at; undeploy {'it' if one else 'them'} first"
             )
         self._places.undeploy(name)
         self._rules = self._rules.without(name)

@@ -130,6 +130,8 @@ def consumption(stored: Stored, deployed: Deployed, before: float) -> Consumptio
     by = {place: terminator for place, terminator in known.items() if terminator.sequence < before}
     if count != evaluated:
         doubtful = max(doubtful, _first_stored(stored, plan) if count < evaluated else math.inf)
+    if plan.rule.deadline is not None and stored.of(plan.rule.events[1].type).since is not None:
+        doubtful = math.inf  # deadlines of events that are forgotten fall among those of events that are not
     return Consumption(by, doubtful)
 
 
