@@ -21,6 +21,7 @@ COMMANDS = (
     "latency",
     "throughput",
     "threads",
+    "beginnings",
     "many_rules",
     "tesla_load",
     "memory",

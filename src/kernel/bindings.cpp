@@ -92,6 +92,8 @@ RuleCode to_rule(nb::handle given) {
     rule.given = field<std::uint8_t>(given, "given");
     rule.types = field<std::vector<std::uint32_t>>(given, "types");
     rule.types_repeat = field<bool>(given, "types_repeat");
+    rule.keeps_beginnings = field<bool>(given, "keeps_beginnings");
+    rule.begins_alone = field<bool>(given, "begins_alone");
     rule.stored = field<bool>(given, "stored");
     rule.deadline = field<Time>(given, "deadline");
     rule.finest = field<int>(given, "finest");

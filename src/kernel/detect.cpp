@@ -128,7 +128,11 @@ void Engine::fire(std::uint32_t number) {
         matched_ = {};
     } else {
         matched_ = {};
-        extend(rule, 0);
+        if (rule.keeps_beginnings) {
+            extend_beginnings(rule);
+        } else {
+            extend(rule, 0);
+        }
         if (matched_.empty()) matched_ = matches_;
         if (matched_.empty()) return;
     }
@@ -202,6 +206,7 @@ void Engine::extend(const RuleCode& rule, std::size_t step_number) {
     if (step.policy == Policy::Each && step.conditions.empty() && is_last_step && rule.negations.empty() &&
         rule.guards.empty() && !rule.types_repeat) {
         const std::size_t width = rule.steps.size();
+        reached_ += end - begin;
         if (width == 1 && rule.consumes.empty()) {
             matched_ = rows.subspan(begin, end - begin);
             return;
@@ -239,8 +244,54 @@ void Engine::extend(const RuleCode& rule, std::size_t step_number) {
 void Engine::choose(const RuleCode& rule, std::size_t step_number, const Store& store, Row row) {
     chosen_[rule.given + step_number] = {&store, store.index(row), row};
     if (step_number + 1 < rule.steps.size()) return extend(rule, step_number + 1);
+    ++reached_;
     if (!is_complete(rule)) return;
     for (std::size_t s = 0; s < rule.steps.size(); ++s) matches_.push_back(chosen_[rule.given + s].row);
+}
+
+// The same as `extend` from the first step on, which is an `each`: what was found before the events of that step
+// is remembered, so that a terminator looks for it only before those that have come since the last one.
+void Engine::extend_beginnings(const RuleCode& rule) {
+    const Step& step = rule.steps[0];
+    Bucket* bucket = find_bucket(step.list);
+    if (bucket == nullptr || step.list.slot >= bucket->lists.size()) return;
+    if (rule.beginnings >= bucket->beginnings.size()) bucket->beginnings.resize(rule.beginnings + 1);
+    std::unique_ptr<Beginnings>& kept = bucket->beginnings[rule.beginnings];
+    const std::size_t width = rule.begins_alone ? rule.steps.size() : 1;
+    if (kept == nullptr) kept = std::make_unique<Beginnings>(width);
+
+    const Store& store = *stores_[step.type];
+    const Chosen terminator = chosen_[0];
+    const Time from = terminator.time() - step.window;
+    const std::span<const Row> known = kept->since(from, store);
+    if (!rule.begins_alone) {
+        for (const Row row : known) choose(rule, 0, store, row);
+    } else if (rule.negations.empty() && rule.guards.empty() && !rule.types_repeat) {
+        matches_.insert(matches_.end(), known.begin(), known.end());
+    } else {
+        for (std::size_t i = 0; i < known.size(); i += width) {
+            for (std::size_t s = 0; s < width; ++s) {
+                const Store& its = *stores_[rule.steps[s].type];
+                chosen_[rule.given + s] = {&its, its.index(known[i + s]), known[i + s]};
+            }
+            if (is_complete(rule)) matches_.insert(matches_.end(), known.begin() + static_cast<std::ptrdiff_t>(i),
+                                                   known.begin() + static_cast<std::ptrdiff_t>(i + width));
+        }
+    }
+
+    RowList& list = bucket->lists[step.list.slot];
+    list.trim(store.first());
+    const std::span<const Row> rows = list.rows();
+    const auto [begin, end] = cut(rows, store, from, terminator.sequence());
+    const auto at = std::lower_bound(rows.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     rows.begin() + static_cast<std::ptrdiff_t>(end), kept->looked_at());
+    for (auto i = static_cast<std::size_t>(at - rows.begin()); i < end; ++i) {
+        const std::uint64_t before = reached_;
+        choose(rule, 0, store, rows[i]);
+        kept->look_at(rows[i] + 1);
+        if (reached_ == before) continue;
+        for (std::size_t s = 0; s < width; ++s) kept->add(chosen_[rule.given + s].row);
+    }
 }
 
 // What is tested on the complete tuple: its events are distinct, the negations and the conditions on aggregates.

@@ -90,6 +90,9 @@ std::uint32_t Engine::add_rule(RuleCode rule) {
     rules_.push_back(std::move(rule));
     const auto number = static_cast<std::uint32_t>(rules_.size() - 1);
     if (rules_[number].finest >= 0) calendar_rules_.push_back(number);
+    if (rules_[number].keeps_beginnings) {
+        rules_[number].beginnings = families_[rules_[number].steps[0].list.family]->add_beginnings();
+    }
     counts_.emplace_back();
     members_.emplace_back();
     Shape shape;
@@ -104,6 +107,9 @@ std::uint32_t Engine::add_rule(RuleCode rule) {
 }
 
 void Engine::remove_rule(std::uint32_t rule) {
+    if (rules_[rule].keeps_beginnings) {
+        families_[rules_[rule].steps[0].list.family]->remove_beginnings(rules_[rule].beginnings);
+    }
     // Batches that were given out still ask for its name and its events.
     RuleCode removed;
     removed.name = rules_[rule].name;

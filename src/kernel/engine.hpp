@@ -198,6 +198,7 @@ private:
     void add_run(std::uint32_t rule, std::uint32_t number, std::size_t count, Table& table, const Chosen& terminator);
     void refresh(std::uint32_t predicate);
     void extend(const RuleCode& rule, std::size_t step);
+    void extend_beginnings(const RuleCode& rule);
     void choose(const RuleCode& rule, std::size_t step, const Store& store, Row row);
     bool is_complete(const RuleCode& rule);
     void emit(RuleCode& rule, std::uint32_t number);
@@ -277,6 +278,7 @@ private:
     // For the rule that is being evaluated
     std::vector<Chosen> chosen_;
     std::vector<Row> matches_;  // the chosen rows of each match, one after the other
+    std::uint64_t reached_ = 0;  // how often all events of a rule were chosen
     std::span<const Row> matched_;  // these, or the part of a list that they would be a copy of
     std::vector<std::uint32_t> hit_rules_;
     std::vector<std::uint32_t> hit_members_;

@@ -70,6 +70,20 @@ void Family::remove_list(std::uint32_t slot) {
 
 std::uint32_t Family::add_sliding() { return static_cast<std::uint32_t>(sliding_count_++); }
 
+std::uint32_t Family::add_beginnings() {
+    if (free_beginnings_.empty()) return static_cast<std::uint32_t>(beginnings_count_++);
+    const std::uint32_t slot = free_beginnings_.back();
+    free_beginnings_.pop_back();
+    return slot;
+}
+
+void Family::remove_beginnings(std::uint32_t slot) {
+    for (const auto& bucket : buckets_) {
+        if (slot < bucket->beginnings.size()) bucket->beginnings[slot].reset();
+    }
+    free_beginnings_.push_back(slot);
+}
+
 Bucket* Family::bucket_of(const Store& store, std::size_t index) {
     for (std::size_t i = 0; i < attributes_.size(); ++i) {
         const int column = attributes_[i];
@@ -136,6 +150,7 @@ std::size_t Family::bytes() const {
         total += sizeof(Bucket) + bucket->lists.capacity() * sizeof(RowList);
         total += bucket->latest.capacity() * sizeof(Row);
         for (const RowList& list : bucket->lists) total += list.bytes();
+        for (const auto& beginnings : bucket->beginnings) total += beginnings ? beginnings->bytes() : 0;
     }
     return total;
 }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "beginnings.hpp"
 #include "sliding.hpp"
 #include "store.hpp"
 
@@ -46,6 +47,7 @@ struct Bucket {
     std::vector<RowList> lists;
     std::vector<Row> latest;  // for each state, in a family that keeps no more than that
     std::vector<std::unique_ptr<Sliding>> sliding;
+    std::vector<std::unique_ptr<Beginnings>> beginnings;  // of rules whose nearest event is on a list here
 
     RowList& list(std::uint32_t slot) {
         if (slot >= lists.size()) lists.resize(slot + 1);
@@ -89,6 +91,8 @@ public:
     std::uint32_t add_list();
     void remove_list(std::uint32_t slot);
     std::uint32_t add_sliding();
+    std::uint32_t add_beginnings();
+    void remove_beginnings(std::uint32_t slot);
 
     // The bucket of a stored event, made if there is none; null if an attribute of the key is.
     Bucket* bucket_of(const Store& store, std::size_t index);
@@ -136,6 +140,8 @@ private:
     std::size_t live_lists_ = 0;
     std::vector<std::uint32_t> free_lists_;
     std::size_t sliding_count_ = 0;
+    std::size_t beginnings_count_ = 0;
+    std::vector<std::uint32_t> free_beginnings_;
     std::vector<Bits> scratch_;
     Row cached_row_ = ~Row{0};
     Bucket* cached_ = nullptr;

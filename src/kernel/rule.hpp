@@ -97,6 +97,11 @@ struct RuleCode {
     std::vector<std::uint8_t> consumes;
     bool types_repeat = false;  // so that one event could be chosen twice
 
+    // What goes before the first chosen event depends on that alone, so that it is kept between terminators.
+    bool keeps_beginnings = false;
+    bool begins_alone = false;     // and there is at most one choice of it, which is kept with it
+    std::uint32_t beginnings = 0;  // their place in the buckets of the first step
+
     Time deadline = -1;
     std::vector<Program> given_conditions;  // of a deadline: tested when it is set
     int finest = -1;                        // of a calendar timer: 0 (S) to 5 (Year)

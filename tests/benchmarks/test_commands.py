@@ -22,6 +22,7 @@ from benchmarks.streams import fire
 
 import tyrex
 from benchmarks import (
+    beginnings,
     index,
     latency,
     many_rules,
@@ -71,6 +72,14 @@ def test_throughput_finds_the_same_in_batches_of_any_size(
     assert rows[0].composites == rows[1].composites > 0
     assert len(throughput.report(rows).verdicts) == 1
     _published(throughput.report(rows), tmp_path, "json")
+
+
+@pytest.mark.parametrize("policy", ["last", "each"])
+def test_beginnings_kept_and_found_anew_are_the_same(tmp_path: Path, policy: str) -> None:
+    """Both ways are measured on one stream, and their ratio has a target."""
+    row = beginnings.measure(beginnings.Load(policy, 10, 60, 3_000), rounds=1)
+    assert row.composites > 0
+    _published(beginnings.report([row]), tmp_path)
 
 
 @pytest.mark.parametrize("policy", ["last", "each", "avg"])

@@ -366,6 +366,8 @@ class _RuleWriter:
             "given": given,
             "types": [deployment.type_number(name) for name in self._events],
             "types_repeat": _may_repeat(plan.states),
+            "keeps_beginnings": self._keeps_beginnings(given),
+            "begins_alone": all(_is_single(state) for state in plan.states[given + 1 :]),
             "stored": False,
             "deadline": rule.deadline if rule.deadline is not None else -1,
             "finest": _COARSENESS[plan.trigger.finest] if isinstance(plan.trigger, CalendarTimer) else -1,
@@ -402,10 +404,9 @@ class _RuleWriter:
         event = self._plan.rule.events[state.index]
         assert event.selection is not None
         own = self._deployed.number if state.type in consumed_types else None
-        key, rest = self._join(state.dynamic, state.index, state.type)
+        key, rest = self._conditions(state)
         conditions = [_on_candidate(condition, state.index) for condition in state.static]
-        precedes = [part for c in event.conditions for part in e.conjuncts(c) if isinstance(part, e.Precedes)]
-        programs = self._programs([*rest, *precedes])
+        programs = self._programs(rest)
         scope = ("rule", own) if own is not None else None
         latest_only = own is None and not programs and self._asks_for_the_last_only(state)
         return {
@@ -417,6 +418,42 @@ class _RuleWriter:
             "k": event.selection.k,
             "conditions": programs,
         }
+
+    def _conditions(self, state: State) -> tuple[dict[int, KeyPart], list[e.Expression]]:
+        """The equalities that join an event to those chosen before, and what else is asked of it and them."""
+        key, rest = self._join(state.dynamic, state.index, state.type)
+        event = self._plan.rule.events[state.index]
+        precedes = [part for c in event.conditions for part in e.conjuncts(c) if isinstance(part, e.Precedes)]
+        return key, [*rest, *precedes]
+
+    def _keeps_beginnings(self, given: int) -> bool:
+        """Whether what goes before the first chosen event is the same for all terminators.
+
+        So it is for `each` event that only equalities join to the terminator, if those before it are joined to it,
+        or to the same attributes of the terminator. What is consumed would have to be taken back.
+        """
+        states = self._plan.states[given:]
+        if len(states) < 2 or self._plan.consumed:
+            return False
+        first, *others = states
+        if _is_single(first) or self._plan.rule.events[first.index].anchor != 0:
+            return False
+        key, rest = self._conditions(first)
+        if rest:
+            return False
+        joined = {part[:2] for part in key.values() if part[2] == part[3]}
+        for state in others:
+            key, rest = self._conditions(state)
+            anchor = self._plan.rule.events[state.index].anchor
+            if anchor is None or anchor < first.index:
+                return False
+            if any(part[0] < first.index and part[:2] not in joined for part in key.values()):
+                return False
+            if any(
+                e.has_aggregate(c) or min(e.events_in(c), default=first.index) < first.index for c in rest
+            ):
+                return False
+        return True
 
     def _asks_for_the_last_only(self, state: State) -> bool:
         """Whether the rule is of the shape for which the kernel keeps no more than the last event of a state.
@@ -544,6 +581,10 @@ class _RuleWriter:
             place = (lookup["family"], lookup["slot"])
             identity = (self._events[0], node.function, column, place, parts, frozenset(rest), interval)
         return self._deployment.aggregate(identity, spec)
+
+
+def _is_single(state: State) -> bool:
+    return state.selection is not None and state.selection.policy is not Policy.EACH
 
 
 def _on_candidate(expression: e.Expression, event: int) -> e.Expression:
