@@ -16,6 +16,7 @@ struct Run {
     std::uint32_t rule;
     std::uint32_t table;    // of the batch
     std::uint32_t count;
+    std::uint32_t ordinal;  // of the run among those of the table
     std::uint64_t number;   // of the first of them among all composites of the batch
     std::uint64_t start;    // of their rows in the table
     std::uint64_t lineage;  // of their chosen events in the table's lineage
@@ -33,13 +34,51 @@ struct Cause {
 constexpr std::uint64_t no_parent = ~std::uint64_t{0};
 constexpr std::uint64_t timer_cause = ~std::uint64_t{0};  // timers come after all events of their instant
 
+// One attribute of composite events: a value for each, or for each run of them where it is the same in a run.
+struct Values {
+    Type type;
+    bool by_run = false;
+    Words bits;
+    Flags null;  // empty as long as no value is null
+
+    Value at(std::size_t index) const { return {bits[index], !null.empty() && null[index] != 0}; }
+
+    void add(Value value, std::size_t count) {
+        if (value.null) need_nulls();
+        bits.resize(bits.size() + count, value.bits);
+        if (!null.empty() || value.null) null.resize(bits.size(), value.null);
+    }
+
+    // Room for more, which the caller fills; of nulls only if there are some.
+    Bits* add_bits(std::size_t count) {
+        bits.resize(bits.size() + count);
+        return bits.data() + bits.size() - count;
+    }
+    std::uint8_t* add_nulls(std::size_t count) {
+        if (null.empty()) null.assign(bits.size() - count, 0);
+        null.resize(bits.size());
+        return null.data() + null.size() - count;
+    }
+
+private:
+    void need_nulls() {
+        if (null.empty()) null.assign(bits.size(), 0);
+    }
+};
+
 // Composite events of one type, as columns. `lineage` holds the chosen events of each, in order of declaration,
 // run by run; a run of a deadline begins with the event that set it.
 struct Table {
     std::uint32_t type;
     std::uint64_t rows = 0;
-    std::vector<Column> columns;
+    std::uint32_t runs = 0;
+    std::vector<Values> columns;
     std::vector<Row> lineage;
+
+    Value value(std::size_t column, const Run& run, std::size_t number) const {
+        const Values& values = columns[column];
+        return values.at(values.by_run ? run.ordinal : run.start + number);
+    }
 };
 
 // Events that composites of a batch were made of, kept when they leave the store.
@@ -101,7 +140,7 @@ struct Batch {
     Batch& operator=(const Batch&) = delete;
 
     // A table for composites of a type, with memory from an earlier batch where there is some.
-    std::uint32_t add_table(const Store& store, std::uint32_t type);
+    std::uint32_t add_table(const Store& store, std::uint32_t type, const std::vector<bool>& by_run);
 
     std::shared_ptr<Memory> memory;
     std::vector<Table> spare;

@@ -246,59 +246,71 @@ nb::list row_of(const std::vector<Column>& columns, std::size_t index, const Str
 
 nb::bytes bytes_of(const void* data, std::size_t size) { return nb::bytes(data, size); }
 
-// Some rows of a column, and who knows its texts.
+// Some values of a column, or one of them some times; and who knows its texts.
 struct Slice {
-    const Column* column;
+    const Values* values;
     std::size_t start;
     std::size_t count;
+    bool repeats;
     const Strings* strings;
 };
+
+template <typename Action>
+void for_values(const std::vector<Slice>& slices, Action action) {
+    std::size_t row = 0;
+    for (const Slice& slice : slices) {
+        for (std::size_t i = 0; i < slice.count; ++i, ++row) {
+            action(slice, row, slice.values->at(slice.repeats ? slice.start : slice.start + i));
+        }
+    }
+}
 
 // (validity bitmap, data[, texts]) as Arrow lays them out, of slices one after the other.
 nb::tuple to_arrow(const std::vector<Slice>& slices, Type type) {
     std::size_t count = 0;
-    for (const Slice& slice : slices) count += slice.count;
-    std::string validity((count + 7) / 8, '\0');
-    std::size_t nulls = 0;
-    std::size_t row = 0;
+    bool nulls = false;
     for (const Slice& slice : slices) {
-        for (std::size_t i = slice.start; i < slice.start + slice.count; ++i, ++row) {
-            if (slice.column->null[i]) {
-                ++nulls;
-            } else {
-                validity[row >> 3] = static_cast<char>(validity[row >> 3] | (1 << (row & 7)));
-            }
-        }
+        count += slice.count;
+        nulls = nulls || !slice.values->null.empty();
     }
-    const nb::bytes valid = bytes_of(validity.data(), nulls == 0 ? 0 : validity.size());
-    row = 0;
+    const auto set = [](std::string& bitmap, std::size_t row) {
+        bitmap[row >> 3] = static_cast<char>(bitmap[row >> 3] | (1 << (row & 7)));
+    };
+    std::string validity(nulls ? (count + 7) / 8 : 0, '\0');
+    if (nulls) {
+        for_values(slices, [&](const Slice&, std::size_t row, Value value) {
+            if (!value.null) set(validity, row);
+        });
+    }
+    const nb::bytes valid = bytes_of(validity.data(), validity.size());
     if (type == Type::String) {
         std::vector<std::int64_t> offsets(count + 1, 0);
         std::string texts;
-        for (const Slice& slice : slices) {
-            for (std::size_t i = slice.start; i < slice.start + slice.count; ++i) {
-                if (!slice.column->null[i]) texts += slice.strings->text(as_string(slice.column->bits[i]));
-                offsets[++row] = static_cast<std::int64_t>(texts.size());
-            }
-        }
+        for_values(slices, [&](const Slice& slice, std::size_t row, Value value) {
+            if (!value.null) texts += slice.strings->text(as_string(value.bits));
+            offsets[row + 1] = static_cast<std::int64_t>(texts.size());
+        });
         return nb::make_tuple(valid, bytes_of(offsets.data(), offsets.size() * 8),
                               bytes_of(texts.data(), texts.size()));
     }
     if (type == Type::Bool) {
         std::string packed((count + 7) / 8, '\0');
-        for (const Slice& slice : slices) {
-            for (std::size_t i = slice.start; i < slice.start + slice.count; ++i, ++row) {
-                if (slice.column->bits[i]) packed[row >> 3] = static_cast<char>(packed[row >> 3] | (1 << (row & 7)));
-            }
-        }
+        for_values(slices, [&](const Slice&, std::size_t row, Value value) {
+            if (value.bits) set(packed, row);
+        });
         return nb::make_tuple(valid, bytes_of(packed.data(), packed.size()));
     }
-    std::string words;
-    words.reserve(count * 8);
+    Words words;
+    words.reserve(count);
     for (const Slice& slice : slices) {
-        words.append(reinterpret_cast<const char*>(slice.column->bits.data() + slice.start), slice.count * 8);
+        const Bits* from = slice.values->bits.data() + slice.start;
+        if (slice.repeats) {
+            words.insert(words.end(), slice.count, *from);
+        } else {
+            words.insert(words.end(), from, from + slice.count);
+        }
     }
-    return nb::make_tuple(valid, bytes_of(words.data(), words.size()));
+    return nb::make_tuple(valid, bytes_of(words.data(), words.size() * 8));
 }
 
 // --- The engine and its batches --------------------------------------------------------------------------
@@ -650,15 +662,17 @@ std::deque<Exclusive> all_engines(const Result& result) {
 nb::tuple column_of(const Result& result, std::size_t table, std::size_t c) {
     const std::deque<Exclusive> exclusive = all_engines(result);
     std::vector<Slice> slices;
-    if (result.merge == nullptr) {
+    if (result.merge == nullptr && !result.batch->tables[table].columns[c].by_run) {
         const Table& whole = result.batch->tables[table];
-        slices.push_back({&whole.columns[c], 0, whole.rows, &result.engine->strings()});
+        slices.push_back({&whole.columns[c], 0, whole.rows, false, &result.engine->strings()});
         return to_arrow(slices, whole.columns[c].type);
     }
     for_runs(result, table, [&](Engine& engine, Batch& batch, const Run& run) {
-        slices.push_back({&batch.tables[run.table].columns[c], run.start, run.count, &engine.strings()});
+        const Values& values = batch.tables[run.table].columns[c];
+        const std::size_t start = values.by_run ? run.ordinal : run.start;
+        slices.push_back({&values, start, run.count, values.by_run, &engine.strings()});
     });
-    return to_arrow(slices, slices[0].column->type);
+    return to_arrow(slices, slices[0].values->type);
 }
 
 // The ids of the composites of a table as texts; all have 32 characters.
@@ -750,9 +764,12 @@ void bind_result(nb::module_& m) {
                  const Found found = find(r, number);
                  const Exclusive exclusive(found.engine);
                  const Table& table = found.batch.tables[found.run.table];
-                 const std::size_t row = found.run.start + (found.number - found.run.number);
-                 return nb::make_tuple(table.type, found.engine.rule(found.run.rule).order, found.run.time,
-                                       row_of(table.columns, row, found.engine.strings()));
+                 nb::list values;
+                 for (std::size_t c = 0; c < table.columns.size(); ++c) {
+                     const Value value = table.value(c, found.run, found.number - found.run.number);
+                     values.append(to_python(value, table.columns[c].type, found.engine.strings()));
+                 }
+                 return nb::make_tuple(table.type, found.engine.rule(found.run.rule).order, found.run.time, values);
              })
         .def("head",
              [](const Result& r, std::uint64_t number) {

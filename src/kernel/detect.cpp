@@ -101,8 +101,9 @@ void Engine::drain() {
         ++store.made;
         const std::size_t index = store.append(run.time, next_sequence_++, Origin::Rule);
         for (std::size_t c = 0; c < table.columns.size(); ++c) {
-            store.columns()[c].bits.push_back(table.columns[c].bits[run.start + at]);
-            store.columns()[c].null.push_back(table.columns[c].null[run.start + at]);
+            const Value value = table.value(c, run, at);
+            store.columns()[c].bits.push_back(value.bits);
+            store.columns()[c].null.push_back(value.null);
         }
         parent_ = run.number + at;
         offer(type, index);
@@ -457,10 +458,39 @@ Value Engine::compute(const AggregateCode& code, const Store& store, std::span<c
 
 namespace {
 
-// Whether there is surely no null between two places, both included; only looked at if that is little work.
-bool no_nulls(const std::uint8_t* null, std::size_t first, std::size_t last, std::size_t count) {
-    const std::size_t length = last - first + 1;
-    return length <= 16 * count && std::memchr(null + first, 1, length) == nullptr;
+// Whether one of these rows is null in a column. If they ascend and lie close together, it is looked for in all
+// that lies between, which is quicker.
+bool any_null(const std::uint8_t* null, std::span<const Row> rows, Row origin, std::size_t width) {
+    const std::size_t first = rows.front() - origin;
+    const std::size_t length = rows.back() - rows.front() + 1;
+    if (width == 1 && length <= 16 * rows.size() && std::memchr(null + first, 1, length) == nullptr) return false;
+    for (std::size_t m = 0; m < rows.size(); m += width) {
+        if (null[rows[m] - origin]) return true;
+    }
+    return false;
+}
+
+// Add an attribute of stored events: of every `width`th of these rows.
+void copy_values(const Store& store, int number, std::span<const Row> rows, std::size_t width, Values& values) {
+    const std::size_t count = (rows.size() + width - 1) / width;
+    const Row origin = store.row(0);
+    Bits* bits = values.add_bits(count);
+    if (number < 0) {
+        for (std::size_t m = 0; m < count; ++m) bits[m] = std::bit_cast<Bits>(store.time(rows[m * width] - origin));
+        if (!values.null.empty()) std::fill_n(values.add_nulls(count), count, std::uint8_t{0});
+        return;
+    }
+    const Column& column = store.columns()[static_cast<std::size_t>(number)];
+    const Bits* from = column.bits.data();
+    if (width == 1) {
+        for (std::size_t m = 0; m < count; ++m) bits[m] = from[rows[m] - origin];
+    } else {
+        for (std::size_t m = 0; m < count; ++m) bits[m] = from[rows[m * width] - origin];
+    }
+    const std::uint8_t* null_from = column.null.data();
+    if (values.null.empty() && !any_null(null_from, rows, origin, width)) return;
+    std::uint8_t* null = values.add_nulls(count);
+    for (std::size_t m = 0; m < count; ++m) null[m] = null_from[rows[m * width] - origin];
 }
 
 }  // namespace
@@ -470,10 +500,9 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
     const std::size_t width = rule.steps.size();
     const std::size_t count = width == 0 ? 1 : matched_.size() / width;
     InBatch& home = in_batch(rule.defines);
-    if (home.table == no_id) home.table = batch_->add_table(*stores_[rule.defines], rule.defines);
+    if (home.table == no_id) home.table = add_table(rule.defines);
     Table& table = batch_->tables[home.table];
     const Chosen terminator = chosen_[0];
-    const std::size_t start = table.rows;
     if (rule.stored) queue_.push_back({batch_->runs.size(), 0});
     add_run(number, home.table, count, table, terminator);
     if (rule.given == 2) table.lineage.push_back(chosen_[1].row);  // what set the deadline, once for all matches
@@ -481,15 +510,9 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
 
     for (std::size_t c = 0; c < rule.outputs.size(); ++c) {
         const OutputCode& output = rule.outputs[c];
-        Column& column = table.columns[c];
-        column.bits.resize(start + count);
-        column.null.resize(start + count);
-        Bits* bits = column.bits.data() + start;
-        std::uint8_t* null = column.null.data() + start;
+        Values& values = table.columns[c];
         if (output.kind == OutputCode::Kind::Aggregate && (width == 0 || aggregates_[output.aggregate].shared)) {
-            const Value value = aggregate(output.aggregate, {chosen_.data(), rule.given + width});
-            std::fill_n(bits, count, value.bits);
-            std::fill_n(null, count, static_cast<std::uint8_t>(value.null));
+            values.add(aggregate(output.aggregate, {chosen_.data(), rule.given + width}), values.by_run ? 1 : count);
         } else if (output.kind != OutputCode::Kind::Attribute) {
             for (std::size_t m = 0; m < count; ++m) {
                 for (std::size_t s = 0; s < width; ++s) {
@@ -497,35 +520,13 @@ void Engine::emit(RuleCode& rule, std::uint32_t number) {
                     const Row row = matched_[m * width + s];
                     chosen_[rule.given + s] = {&store, store.index(row), row};
                 }
-                const Value value = machine_.run(output.program, {chosen_.data(), rule.given + width});
-                bits[m] = value.bits;
-                null[m] = value.null;
+                values.add(machine_.run(output.program, {chosen_.data(), rule.given + width}), 1);
             }
         } else if (output.event < rule.given) {
-            const Value value = chosen_[output.event].value(output.column);
-            std::fill_n(bits, count, value.bits);
-            std::fill_n(null, count, static_cast<std::uint8_t>(value.null));
+            values.add(chosen_[output.event].value(output.column), values.by_run ? 1 : count);
         } else {
             const std::size_t s = output.event - rule.given;
-            const Store& store = *stores_[rule.steps[s].type];
-            const Row* rows = matched_.data() + s;
-            if (output.column < 0) {
-                for (std::size_t m = 0; m < count; ++m) {
-                    bits[m] = std::bit_cast<Bits>(store.time(store.index(rows[m * width])));
-                    null[m] = 0;
-                }
-            } else {
-                const Column& source = store.columns()[static_cast<std::size_t>(output.column)];
-                const Row origin = store.row(0);
-                const Bits* from = source.bits.data();
-                const std::uint8_t* null_from = source.null.data();
-                for (std::size_t m = 0; m < count; ++m) bits[m] = from[rows[m * width] - origin];
-                if (width == 1 && no_nulls(null_from, rows[0] - origin, rows[count - 1] - origin, count)) {
-                    std::fill_n(null, count, std::uint8_t{0});
-                } else {
-                    for (std::size_t m = 0; m < count; ++m) null[m] = null_from[rows[m * width] - origin];
-                }
-            }
+            copy_values(*stores_[rule.steps[s].type], output.column, matched_.subspan(s), width, values);
         }
     }
 
@@ -582,7 +583,7 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
     if (count == 0) return;
 
     InBatch& home = in_batch(shape.defines);
-    if (home.table == no_id) home.table = batch_->add_table(*stores_[shape.defines], shape.defines);
+    if (home.table == no_id) home.table = add_table(shape.defines);
     Table& table = batch_->tables[home.table];
     const std::size_t start = table.rows;
     const std::size_t first_run = batch_->runs.size();
@@ -590,7 +591,7 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
     for (std::size_t m = 0; m < count; ++m) {
         const std::uint32_t number = hit_members_[m];
         if (members_[number].stored) queue_.push_back({first_run + m, 0});
-        batch_->runs[first_run + m] = {number, home.table, 1, batch_->size + m, start + m,
+        batch_->runs[first_run + m] = {number, home.table, 1, table.runs++, batch_->size + m, start + m,
                                        table.lineage.size() + m, terminator.time(), terminator.row};
         ++counts_[number].fired;
     }
@@ -601,20 +602,11 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
     Row& known = in_batch(shape.type).oldest;
     known = std::min(known, *std::min_element(matches_.begin(), matches_.end()));
     for (std::size_t c = 0; c < shape.outputs.size(); ++c) {
-        const auto [event, number] = shape.outputs[c];
-        Column& column = table.columns[c];
+        const auto [event, column] = shape.outputs[c];
         if (event == 0) {
-            const Value value = terminator.value(number);
-            column.bits.resize(start + count, value.bits);
-            column.null.resize(start + count, value.null);
-            continue;
-        }
-        column.bits.resize(start + count);
-        column.null.resize(start + count);
-        for (std::size_t m = 0; m < count; ++m) {
-            const Value value = store.value(store.index(matches_[m]), number);
-            column.bits[start + m] = value.bits;
-            column.null[start + m] = value.null;
+            table.columns[c].add(terminator.value(column), count);
+        } else {
+            copy_values(store, column, matches_, 1, table.columns[c]);
         }
     }
 }
@@ -622,14 +614,18 @@ void Engine::fire_alike(std::span<const std::uint32_t> rules) {
 // Note that a rule has made so many composites, whose rows come next in the table.
 void Engine::add_run(std::uint32_t rule, std::uint32_t number, std::size_t count, Table& table,
                      const Chosen& terminator) {
-    batch_->runs.push_back({rule, number, static_cast<std::uint32_t>(count), batch_->size, table.rows,
+    batch_->runs.push_back({rule, number, static_cast<std::uint32_t>(count), table.runs++, batch_->size, table.rows,
                             table.lineage.size(), terminator.time(), terminator.row});
     if (one_of_many_) batch_->causes.push_back({cause_, parent_});
     table.rows += count;
     batch_->size += count;
 }
 
-std::uint32_t Batch::add_table(const Store& store, std::uint32_t type) {
+std::uint32_t Engine::add_table(std::uint32_t type) {
+    return batch_->add_table(*stores_[type], type, made_by_run_[type].attributes);
+}
+
+std::uint32_t Batch::add_table(const Store& store, std::uint32_t type, const std::vector<bool>& by_run) {
     Table table;
     if (!spare.empty()) {
         table = std::move(spare.back());
@@ -638,11 +634,14 @@ std::uint32_t Batch::add_table(const Store& store, std::uint32_t type) {
     }
     table.type = type;
     table.rows = 0;
+    table.runs = 0;
     table.columns.resize(store.columns().size());
     for (std::size_t c = 0; c < table.columns.size(); ++c) {
-        table.columns[c].type = store.columns()[c].type;
-        table.columns[c].bits.clear();
-        table.columns[c].null.clear();
+        Values& values = table.columns[c];
+        values.type = store.columns()[c].type;
+        values.by_run = by_run[c];
+        values.bits.clear();
+        values.null.clear();
     }
     tables.push_back(std::move(table));
     return static_cast<std::uint32_t>(tables.size() - 1);

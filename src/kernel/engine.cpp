@@ -86,12 +86,27 @@ std::uint32_t Engine::add_aggregate(AggregateCode aggregate) {
     return static_cast<std::uint32_t>(aggregates_.size() - 1);
 }
 
+// Whether a value is the same in all composites of a run: it comes from what the rule is given.
+bool Engine::is_by_run(const RuleCode& rule, const OutputCode& output) const {
+    switch (output.kind) {
+        case OutputCode::Kind::Attribute: return output.event < rule.given;
+        case OutputCode::Kind::Aggregate: return rule.steps.empty() || aggregates_[output.aggregate].shared;
+        default: return rule.steps.empty();
+    }
+}
+
 std::uint32_t Engine::add_rule(RuleCode rule) {
     rules_.push_back(std::move(rule));
     const auto number = static_cast<std::uint32_t>(rules_.size() - 1);
     if (rules_[number].finest >= 0) calendar_rules_.push_back(number);
     if (rules_[number].keeps_beginnings) {
         rules_[number].beginnings = families_[rules_[number].steps[0].list.family]->add_beginnings();
+    }
+    const RuleCode& added = rules_[number];
+    ByRun& made = made_by_run_[added.defines];
+    if (made.rules++ == 0) made.attributes.assign(added.outputs.size(), true);
+    for (std::size_t c = 0; c < added.outputs.size(); ++c) {
+        if (!is_by_run(added, added.outputs[c])) made.attributes[c] = false;
     }
     counts_.emplace_back();
     members_.emplace_back();
@@ -107,6 +122,7 @@ std::uint32_t Engine::add_rule(RuleCode rule) {
 }
 
 void Engine::remove_rule(std::uint32_t rule) {
+    --made_by_run_[rules_[rule].defines].rules;
     if (rules_[rule].keeps_beginnings) {
         families_[rules_[rule].steps[0].list.family]->remove_beginnings(rules_[rule].beginnings);
     }

@@ -8,6 +8,7 @@
 #include <queue>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "batch.hpp"
@@ -196,6 +197,8 @@ private:
     void fire(std::uint32_t rule);
     void fire_alike(std::span<const std::uint32_t> rules);
     void add_run(std::uint32_t rule, std::uint32_t number, std::size_t count, Table& table, const Chosen& terminator);
+    std::uint32_t add_table(std::uint32_t type);
+    bool is_by_run(const RuleCode& rule, const OutputCode& output) const;
     void refresh(std::uint32_t predicate);
     void extend(const RuleCode& rule, std::size_t step);
     void extend_beginnings(const RuleCode& rule);
@@ -277,6 +280,13 @@ private:
 
     // For the rule that is being evaluated
     std::vector<Chosen> chosen_;
+    // For each type, which attributes are the same in all composites of a run, whatever rule makes them.
+    struct ByRun {
+        std::size_t rules = 0;
+        std::vector<bool> attributes;
+    };
+    std::unordered_map<std::uint32_t, ByRun> made_by_run_;
+
     std::vector<Row> matches_;  // the chosen rows of each match, one after the other
     std::uint64_t reached_ = 0;  // how often all events of a rule were chosen
     std::span<const Row> matched_;  // these, or the part of a list that they would be a copy of

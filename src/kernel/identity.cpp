@@ -248,18 +248,20 @@ void Engine::seal(Batch& batch) {
 
 void Engine::retain_texts(Batch& batch) {
     std::vector<std::uint32_t> texts;
-    const auto collect = [&](const std::vector<Column>& columns, std::size_t rows) {
-        for (const Column& column : columns) {
+    const auto collect = [&](const auto& columns) {
+        for (const auto& column : columns) {
             if (column.type != Type::String) continue;
-            for (std::size_t i = 0; i < rows; ++i) {
-                const auto text = static_cast<std::uint32_t>(column.bits[i]);
-                if (column.null[i] == 0 && (texts.empty() || texts.back() != text)) texts.push_back(text);
+            for (std::size_t i = 0; i < column.bits.size(); ++i) {
+                const Value value = column.at(i);
+                if (!value.null && (texts.empty() || texts.back() != as_string(value.bits))) {
+                    texts.push_back(as_string(value.bits));
+                }
             }
         }
     };
-    for (const Table& table : batch.tables) collect(table.columns, table.rows);
+    for (const Table& table : batch.tables) collect(table.columns);
     for (const auto& [type, evidence] : batch.evidence) {
-        collect(evidence.columns, evidence.rows.size());
+        collect(evidence.columns);
         std::copy_if(evidence.ids.begin(), evidence.ids.end(), std::back_inserter(texts),
                      [](std::uint32_t id) { return id != no_id; });
     }
