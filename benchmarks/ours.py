@@ -6,6 +6,7 @@ of the next are there; making and freeing their columns is part of the time.
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
@@ -18,11 +19,12 @@ from tyrex.reference import run as run_reference
 
 ROUNDS = 3
 """Each on a new engine; the one with the median time counts."""
-BATCH = {"each": 256}
-OTHER_BATCH = 2_048
-"""Events in a batch: all that a batch makes is held at once, and a terminator of the rules about fire makes a hundred
-composites with `last` and up to 25,000 with `each`. So a batch makes at most two hundred thousand of them, and with
-`each` some million. A batch costs about 60 us by itself, which these sizes make small.
+BATCH = 8_192
+"""Events in a batch, where few of them make composites. A batch costs about 60 us by itself."""
+BATCH_OF_FIRES = 2_048
+MOST_HELD = 1_000_000
+"""Fewer if they would make more composites than this, as those of a batch are held at once: a terminator of the rules
+about fire makes a hundred of them with `last`, and with `each` up to 25,000.
 """
 
 
@@ -43,8 +45,16 @@ def run(workload: Workload, stream: Stream, *, add: bool = False, threads: int =
     return sorted(rounds, key=lambda figure: figure.seconds)[ROUNDS // 2]
 
 
+def batch_size(workload: Workload) -> int:
+    """So many events that they make about as many composites as may be held."""
+    if workload.family != "fire":
+        return BATCH
+    made = 50 * workload.window_events if workload.policy == "each" else 100
+    return min(BATCH_OF_FIRES, 1 << int(math.log2(MOST_HELD * 100 / (made * workload.percent_smoke))))
+
+
 def _round(engine: Any, workload: Workload, stream: Stream, table: Any, *, add: bool) -> Figure:
-    size = BATCH.get(workload.policy, OTHER_BATCH)
+    size = batch_size(workload)
     skip = stream.fill + workload.warm
 
     def send(start: int, stop: int) -> tuple[int, float]:

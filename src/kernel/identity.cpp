@@ -236,13 +236,7 @@ void Engine::seal(Batch& batch) {
     for (auto& [type, rows] : named) {
         std::sort(rows.begin(), rows.end());
         rows.erase(std::unique(rows.begin(), rows.end()), rows.end());
-        Evidence& evidence = batch.evidence[type];
-        const Row kept = evidence.rows.empty() ? 0 : evidence.rows.back() + 1;
-        for (const Row row : rows) {
-            if (row < kept) continue;
-            identify(type, stores_[type]->index(row));
-            copy_rows(evidence, *stores_[type], row, row + 1);
-        }
+        for (const Row row : rows) keep(batch, type, row, row + 1);
     }
 }
 
