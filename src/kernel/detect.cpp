@@ -212,9 +212,12 @@ void Engine::extend(const RuleCode& rule, std::size_t step_number) {
             matched_ = rows.subspan(begin, end - begin);
             return;
         }
-        for (std::size_t i = begin; i < end; ++i) {
-            for (std::size_t s = 0; s + 1 < width; ++s) matches_.push_back(chosen_[rule.given + s].row);
-            matches_.push_back(rows[i]);
+        const std::size_t made = matches_.size();
+        matches_.resize(made + (end - begin) * width);
+        Row* match = matches_.data() + made;
+        for (std::size_t i = begin; i < end; ++i, match += width) {
+            for (std::size_t s = 0; s + 1 < width; ++s) match[s] = chosen_[rule.given + s].row;
+            match[width - 1] = rows[i];
         }
         return;
     }

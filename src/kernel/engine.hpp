@@ -287,7 +287,7 @@ private:
     };
     std::unordered_map<std::uint32_t, ByRun> made_by_run_;
 
-    std::vector<Row> matches_;  // the chosen rows of each match, one after the other
+    std::vector<Row, Uncleared<Row>> matches_;  // the chosen rows of each match, one after the other
     std::uint64_t reached_ = 0;  // how often all events of a rule were chosen
     std::span<const Row> matched_;  // these, or the part of a list that they would be a copy of
     std::vector<std::uint32_t> hit_rules_;

@@ -77,6 +77,11 @@ class Composite(Event):
         return (Event, (self.type, self.timestamp, dict(self.attributes), self.id, self.rule))
 
 
+_new = object.__new__
+_set_detections = Composite._detections.__set__  # type: ignore[misc, attr-defined]
+_set_number = Composite._number.__set__  # type: ignore[misc, attr-defined]
+
+
 @dataclass(frozen=True, eq=False)
 class Detections(Sequence[Event]):
     """The composite events of one call, in order, and the events that came too late for it."""
@@ -94,14 +99,24 @@ class Detections(Sequence[Event]):
     def __getitem__(self, index: slice) -> Sequence[Event]: ...
     def __getitem__(self, index: int | slice) -> Event | Sequence[Event]:
         if isinstance(index, slice):
-            return [Composite(self, number) for number in range(*index.indices(len(self)))]
+            return self._made(range(*index.indices(len(self))))
         number = index + len(self) if index < 0 else index
         if not 0 <= number < len(self):
             raise IndexError(f"there are {len(self)} composite events, and none with the number {index}")
         return Composite(self, number)
 
     def __iter__(self) -> Iterator[Event]:
-        return (Composite(self, number) for number in range(len(self)))
+        return iter(self._made(range(len(self))))
+
+    def _made(self, numbers: range) -> list[Event]:
+        """The same as `Composite(self, number)` for each, in less than half the time."""
+        made: list[Event] = []
+        for number in numbers:
+            event = _new(Composite)
+            _set_detections(event, self)
+            _set_number(event, number)
+            made.append(event)
+        return made
 
     def __repr__(self) -> str:
         return f"<{len(self)} composite event{'' if len(self) == 1 else 's'}>"
