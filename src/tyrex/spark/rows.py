@@ -33,8 +33,8 @@ class Layout:
 
 
 def needed(plan: SparkPlan, stream: Stream) -> frozenset[str]:
-    """The attributes that must travel: without ids of the source, an event is known by all that it holds."""
-    if stream.id is not None:
+    """The attributes that must travel: an event without an id of its source is known by all that it holds."""
+    if stream.all_have_ids:
         return plan.used[stream.type.name]
     return frozenset(attribute.name for attribute in stream.type.attributes)
 

@@ -52,6 +52,8 @@ class Stream:
     """The attributes as the DataFrame has them, so that Spark can look for them in its files."""
     attributes: Mapping[str, Column]
     """The attributes in the types that the rules know; those that the DataFrame does not have are null."""
+    all_have_ids: bool = False
+    """Whether no id can be null."""
 
 
 def streams_of(events: Events, types: Mapping[str, EventType], needed: Mapping[str, object]) -> list[Stream]:
@@ -113,13 +115,15 @@ def _stream(type_: EventType, source: Source, name: str, frame: DataFrame | None
         raw[declared.name] = sf.col(_quoted(column))
         attributes[declared.name] = sf.col(_quoted(column)).cast(SPARK_TYPES[declared.type])
     sequence = given_id = None
+    all_have_ids = False
     if source.sequence is not None:
         _require(source.sequence, kinds, f"sequence of {name}")
         sequence = sf.col(_quoted(source.sequence)).cast("long")
     if source.id is not None:
         _require(source.id, kinds, f"id of {name}")
         given_id = sf.col(_quoted(source.id)).cast("string")
-    return Stream(type_, frame, time, sequence, given_id, raw, attributes)
+        all_have_ids = not frame.schema[source.id].nullable
+    return Stream(type_, frame, time, sequence, given_id, raw, attributes, all_have_ids)
 
 
 SPARK_TYPES = {
