@@ -73,7 +73,8 @@ class Block:
             ranks[origins.indices.to_numpy(zero_copy_only=False)],
             table.column(TIME).to_numpy(),
         )
-        return Block(self.type, table.take(pa.array(np.lexsort(keys))))
+        order: Any = pa.array(np.lexsort(keys))
+        return Block(self.type, table.take(order))
 
     def events(self) -> Iterator[Event]:
         """The events as objects."""
