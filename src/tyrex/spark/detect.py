@@ -12,6 +12,7 @@ from tyrex.rules import RuleSet, parse
 from tyrex.spark.batch import detect_in_table
 from tyrex.spark.finish import finish_stream
 from tyrex.spark.planner import SparkPlan, plan_spark
+from tyrex.spark.rejects import or_fail, with_rejected
 from tyrex.spark.rule_stream import RuleStream, plan_live
 from tyrex.spark.sources import Events, SourceError, frames_of
 from tyrex.spark.streaming import detect_in_stream
@@ -30,6 +31,7 @@ def detect(
     lineage: bool = False,
     shards: int | None = None,
     delay: Span = 0,
+    strict: bool = False,
 ) -> DataFrame:
     """The composite events that rules find in DataFrames.
 
@@ -39,6 +41,9 @@ def detect(
     the events that each composite was made of. `until` moves the end of the input on, for timers and deadlines that
     are due later than the last event. `shards` is into how many shards a part of the rules that can be
     split is split; without it, as many as Spark has shuffle partitions.
+
+    Rows of tables that are no events come out as rows with the column `rejected`: those without a type that the
+    rules know, without a valid timestamp, or without the sequence that the others have. With `strict` they end the job.
 
     Of streams, `delay` is how far behind the latest one an event may come: events wait so long, and are then processed
     in order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row with
@@ -55,7 +60,10 @@ def detect(
     if not any(source.frame.isStreaming for source in sources):
         if live is not None:
             raise SourceError("rules can change over streams only: give tables the rules themselves")
-        return detect_in_table(events, rules, plan_spark(rules), options)
+        found = detect_in_table(events, rules, plan_spark(rules), options)
+        return (or_fail if strict else with_rejected)(found, events, rules)
+    if strict:
+        raise SourceError("a stream tells what it rejects and goes on: `strict` is for tables")
     if until is not None:
         raise SourceError("a stream has no end that `until` could move on: give it to `finish`")
     options = replace(options, live=live is not None)
@@ -98,7 +106,7 @@ def _plan(events: Events, rules: RuleSet, live: RuleStream | None) -> SparkPlan:
 
 
 def composites(result: DataFrame) -> DataFrame:
-    """Only the composite events of a result, without the events of a stream that were rejected."""
+    """Only the composite events of a result, without what was rejected."""
     if "rejected" not in result.columns:
         return result
     if "change" in result.columns:
@@ -107,9 +115,14 @@ def composites(result: DataFrame) -> DataFrame:
 
 
 def rejected(result: DataFrame) -> DataFrame:
-    """The events of a stream that were not processed: late ones, and those without a valid timestamp."""
+    """What was not processed: late events of a stream, rows without a valid timestamp, a known type or a sequence.
+
+    Of a table only that is computed, so to look at it, or to count it, detects nothing.
+    """
     if "rejected" not in result.columns:
-        raise SourceError("the result is not one of a stream: it has no column `rejected`")
+        raise SourceError(
+            "the result has no column `rejected`: a strict detection has none, as it rejects nothing"
+        )
     return result.where("rejected is not null").select("type", "timestamp", "id", "rejected.*")
 
 
