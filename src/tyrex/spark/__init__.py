@@ -2,9 +2,10 @@
 
 from tyrex.spark.detect import changes, composites, detect, finish, of, rejected
 from tyrex.spark.rule_stream import RuleStream
-from tyrex.spark.sources import Source, SourceError
+from tyrex.spark.sources import History, Source, SourceError
 
 __all__ = [
+    "History",
     "RuleStream",
     "Source",
     "SourceError",
