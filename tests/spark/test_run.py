@@ -18,6 +18,7 @@ from tests.cli.support import FIRE, FIRE_EVENTS, Answer, tyrex, write
 from tests.cli.test_run_process import RECORDS, WRITERS, table
 
 from tyrex import parse
+from tyrex.cli.run_runtimes import Leftover
 from tyrex.io import Layout, find_input
 from tyrex.spark.parquet import fitting_columns, tables_of
 
@@ -55,6 +56,15 @@ def test_the_lines_are_those_of_one_process() -> None:
     """With what each was made of, typed as it came, and with a deadline that is due at the end."""
     answer = both(FIRE, FIRE_EVENTS, "--lineage", "--until", "2026-07-14T13:00:00Z")
     assert len(answer.events) == 5
+
+
+def test_spark_is_where_files_run_if_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is found is the same, so it is seen by who was asked."""
+    asked: list[str] = []
+    monkeypatch.setattr("tyrex.cli.run.on_spark", lambda *_, **__: asked.append("spark") or Leftover(0, 0))
+    tyrex("run", FIRE, FIRE_EVENTS)
+    tyrex("run", FIRE, FIRE_EVENTS, "--on", "process")
+    assert asked == ["spark"]
 
 
 def test_files_of_every_format_are_merged(tmp_path: Path) -> None:
@@ -187,8 +197,8 @@ def test_the_demo_finds_the_same_on_spark(tmp_path: Path, spark: SparkSession) -
 @pytest.mark.nightly
 def test_a_session_of_its_own_is_quiet(tmp_path: Path) -> None:
     """A process that starts Spark and ends it: only Tyrex speaks."""
-    command: list[Any] = [Path(sys.executable).with_name("tyrex"), "run", FIRE, FIRE_EVENTS, "--on", "spark"]
+    command: list[Any] = [Path(sys.executable).with_name("tyrex"), "run", FIRE, FIRE_EVENTS]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0
-    assert done.stdout == tyrex("run", FIRE, FIRE_EVENTS).out
+    assert done.stdout == tyrex("run", FIRE, FIRE_EVENTS, "--on", "process").out
     assert len(done.stderr.splitlines()) == 1

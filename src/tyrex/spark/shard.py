@@ -10,7 +10,7 @@ from tyrex.engine import Detections, Engine
 from tyrex.events import Event
 from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
 from tyrex.spark.packing import MAIN, NEVER, UNKNOWN
-from tyrex.spark.wire import ID, SEQUENCE, TIME, TYPE
+from tyrex.spark.wire import ID, PROBLEM, SEQUENCE, TIME, TYPE
 from tyrex.spark.worker import Task, as_text, events_table, read_rules, results_schema, results_table
 
 if TYPE_CHECKING:
@@ -132,8 +132,9 @@ def sort_out(rows: pa.Table, watermark: int) -> Sorted:
     inside: Any = pc.and_(pc.greater_equal(times, first), pc.less_equal(times, last))
     valid: Any = pc.fill_null(inside, False)
     in_time: Any = pc.fill_null(_at_least(times, watermark), False)
+    good = rows.filter(pc.and_(valid, in_time))
     return Sorted(
-        rows.filter(pc.and_(valid, in_time)),
+        good.drop_columns([PROBLEM]) if PROBLEM in rows.column_names else good,
         rows.filter(pc.and_not(valid, in_time)),
         rows.filter(pc.invert(valid)),
     )
@@ -172,9 +173,12 @@ def report(task: Task, found: list[Detections], rows: Sorted | None = None) -> p
 
 
 def _rejected(task: Task, rows: pa.Table, problem: str) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for row in rows.to_pylist():
         if not row[MAIN]:
+            continue
+        if (told := row.get(PROBLEM)) is not None:
+            found.append({"rejected": {"problem": told, "attributes": []}})
             continue
         type_ = task.wire.types[row[TYPE]]
         values = {name: row[slot] for name, slot in task.wire.places[type_.name].items()}
