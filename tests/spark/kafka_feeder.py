@@ -73,7 +73,11 @@ def main(address: str, folder: Path) -> None:
     )
     for line in sys.stdin:
         what, topic, *values = json.loads(line)
-        answer = _read(spark, address, topic) if what == "read" else _send(spark, address, topic, values[0])
+        answer = []
+        if what == "read":
+            answer = _read(spark, address, topic)
+        else:
+            _send(spark, address, topic, values[0])
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
     close(spark)

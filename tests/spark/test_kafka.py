@@ -8,20 +8,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from threading import Thread
 from typing import Any
 
 import pytest
 from tests.cli.support import COMMAND
 from tests.spark.frames import expected
 from tests.spark.kafka_broker import kafka_broker
-from tests.spark.kafka_feeder import ROOT, Feeder, feeder
+from tests.spark.kafka_feeder import ROOT, feeder
 from tests.spark.test_shards import history
 
-from tyrex import Event, parse
+from tyrex import parse
 from tyrex.io import write_json_event
 
 pytestmark = pytest.mark.nightly  # the jars come from a Maven repository, which takes a minute the first time
@@ -50,6 +49,9 @@ def test_a_thousand_messages_go_through_kafka(kafka: str, tmp_path: Path) -> Non
     assert any("commons-csv" in jar for jar in answer["jars"])
 
 
+KILLS = 5
+LONGEST = 300
+"""Seconds until a run has begun a micro-batch."""
 RULES = """
 event A(k: int, v: int)
 event B(k: int, v: int)
@@ -68,6 +70,7 @@ def test_from_topic_to_topic_nothing_is_lost_however_often_it_is_killed(
     `tyrex run` writes each composite event once. Spark's own sink may write some twice; they have the same ids.
     """
     events = history(240)
+    command: list[Any]
     topic, out = (f"{name}-{sink.replace(' ', '-')}" for name in ("in", "out"))
     rules = tmp_path / "rules.tesla"
     rules.write_text(RULES)
@@ -80,14 +83,18 @@ def test_from_topic_to_topic_nothing_is_lost_however_often_it_is_killed(
         command = [COMMAND, "run", *ends, "--checkpoint", checkpoint, "--delay", "5s", "--master", "local[2]"]
         last = [*command, "--once", "--flush"]
     with feeder(kafka, tmp_path) as other_end:
-        other_end.send(topic, ["no event"])
-        fed = Thread(target=_feed, args=(other_end, topic, events))
-        fed.start()
-        kills = _kill_again_and_again(command, checkpoint, Random(sink), fed)
+        lots = [events[start : start + 12] for start in range(0, len(events), 12)]
+
+        def feed() -> None:
+            lines = [write_json_event(event) for event in lots.pop(0)]
+            other_end.send(topic, [*lines[:5], "no event", *lines[5:]])
+
+        _kill_again_and_again(command, checkpoint, Random(sink), feed)
+        while lots:
+            feed()
         done = subprocess.run(last, capture_output=True, text=True, check=False, cwd=ROOT)
         assert done.returncode == 0, done.stderr
         found = other_end.read(out)
-    assert kills >= 4
     wanted = {row[1] for row in expected(parse(RULES), events)}
     ids = [key for key, _ in found]
     assert [record["id"] for _, record in found] == ids
@@ -96,34 +103,24 @@ def test_from_topic_to_topic_nothing_is_lost_however_often_it_is_killed(
         assert len(ids) == len(wanted)
 
 
-def _feed(other_end: Feeder, topic: str, events: Sequence[Event]) -> None:
-    """Some events every few seconds, and bad messages between them."""
-    for start in range(0, len(events), 10):
-        lines = [write_json_event(event) for event in events[start : start + 10]]
-        other_end.send(topic, [*lines[:5], "no event", *lines[5:]])
-        time.sleep(4)
-
-
-def _kill_again_and_again(command: Sequence[Any], checkpoint: Path, random: Random, fed: Thread) -> int:
-    """Run until all is fed; how often a run was killed, each time soon after a micro-batch began."""
-    kills = 0
-    while fed.is_alive() or kills < 4:
+def _kill_again_and_again(
+    command: Sequence[Any], checkpoint: Path, random: Random, feed: Callable[[], None]
+) -> None:
+    """Each run gets some events, one lot when it has begun to work on the last, and is killed in mid-batch."""
+    for _ in range(KILLS):
         process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL)
         try:
-            wanted = _batches(checkpoint) + random.randrange(1, 4)
-            end = time.monotonic() + 120
-            while _batches(checkpoint) < wanted:
-                assert process.poll() is None, "it ended by itself"
-                if time.monotonic() > end:  # there is nothing left to do
-                    break
-                time.sleep(0.02)
+            for _ in range(random.randrange(1, 4)):
+                begun, end = _batches(checkpoint), time.monotonic() + LONGEST
+                feed()
+                while _batches(checkpoint) == begun:
+                    assert process.poll() is None, "it ended by itself"
+                    assert time.monotonic() < end, "nothing happens"
+                    time.sleep(0.02)
             time.sleep(random.uniform(0, 1))
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        kills += 1
-    fed.join()
-    return kills
 
 
 def _batches(checkpoint: Path) -> int:

@@ -61,7 +61,12 @@ def test_the_lines_are_those_of_one_process() -> None:
 def test_spark_is_where_files_run_if_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is found is the same, so it is seen by who was asked."""
     asked: list[str] = []
-    monkeypatch.setattr("tyrex.cli.run.on_spark", lambda *_, **__: asked.append("spark") or Leftover(0, 0))
+
+    def on_spark(*_: Any, **__: Any) -> Leftover:
+        asked.append("spark")
+        return Leftover(0, 0)
+
+    monkeypatch.setattr("tyrex.cli.run.on_spark", on_spark)
     tyrex("run", FIRE, FIRE_EVENTS)
     tyrex("run", FIRE, FIRE_EVENTS, "--on", "process")
     assert asked == ["spark"]

@@ -12,9 +12,8 @@ from tyrex.io import Found, open_writer, write_json_event
 from tyrex.tesla.types import EventType
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tyrex.spark.kafka import Topic
+    from tyrex.spark.runs import Starting
 
 
 class Output(Protocol):
@@ -70,10 +69,10 @@ class TopicOutput:
 
     told_again = "a run that goes on sends them again, with the same ids"
 
-    def __init__(self, spark: SparkSession, topic: Topic, notes: Path) -> None:
+    def __init__(self, starting: Starting, topic: Topic, notes: Path) -> None:
         from tyrex.spark.kafka import TopicWriter
 
-        self._writer = TopicWriter(spark, topic, notes)
+        self._writer = TopicWriter(starting.session(), topic, notes)
 
     def claim(self, query: str) -> None:
         """Nothing is to be done."""

@@ -32,11 +32,10 @@ from tyrex.tesla import CheckedSubscription
 from tyrex.tesla.types import EventType
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
     from tyrex.spark.feeds import Feed
     from tyrex.spark.follow import Found as Brought
     from tyrex.spark.follow import Tally
+    from tyrex.spark.runs import Starting
 
 _TABLES = (".csv", ".csv.gz", ".parquet", ".arrow", ".feather")
 
@@ -97,16 +96,16 @@ def run_stream(
             stack.enter_context(status)
             jars = connector_jars() if to_kafka or needs_kafka(feeds) else []
             starting = stack.enter_context(spark_for_run(streaming.master, folder / "spark.log", jars=jars))
-            spark = starting.session()
+            starting.session()
             output: Output
             if topic is not None:
-                output = TopicOutput(spark, topic, checkpoint / "tyrex" / "kafka")
+                output = TopicOutput(starting, topic, checkpoint / "tyrex" / "kafka")
             elif streaming.output == "-":
                 output = Screen(types, lineage=setting.lineage)
             else:
                 output = Folder(Path(streaming.output), types, lineage=setting.lineage)
             job = _Job(rules, setting, streaming, output, subscription)
-            tally = job.follow(spark, feeds, checkpoint, status)
+            tally = job.follow(starting, feeds, checkpoint, status)
         except (RunError, Taken, Unresolved) as error:
             raise fail(str(error)) from None
         except OSError as error:
@@ -154,12 +153,12 @@ class _Job:
         self.late = 0
         self.told_rest = 0
 
-    def follow(self, spark: SparkSession, feeds: Sequence[Feed], checkpoint: Path, status: _Status) -> Tally:
+    def follow(self, starting: Starting, feeds: Sequence[Feed], checkpoint: Path, status: _Status) -> Tally:
         """Run the query, and tell the rest if that is asked for."""
         from tyrex.spark.feeds import open_feeds
         from tyrex.spark.follow import Follow, Query, shards_of
 
-        setting = self._setting
+        setting, spark = self._setting, starting.session()
         usual = int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
         source = open_feeds(spark, feeds, self._rules.types)
         how = Follow(
