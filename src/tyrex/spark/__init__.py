@@ -1,6 +1,17 @@
 """Rules on Spark: over tables and over streams, through PySpark. Loading this does not load PySpark."""
 
-from tyrex.spark.detect import composites, detect, finish, of, rejected
+from tyrex.spark.detect import changes, composites, detect, finish, of, rejected
+from tyrex.spark.rule_stream import RuleStream
 from tyrex.spark.sources import Source, SourceError
 
-__all__ = ["Source", "SourceError", "composites", "detect", "finish", "of", "rejected"]
+__all__ = [
+    "RuleStream",
+    "Source",
+    "SourceError",
+    "changes",
+    "composites",
+    "detect",
+    "finish",
+    "of",
+    "rejected",
+]
