@@ -18,7 +18,6 @@ from tests.cli.support import FIRE, FIRE_EVENTS, Answer, tyrex, write
 from tests.cli.test_run_process import RECORDS, WRITERS, table
 
 from tyrex import parse
-from tyrex.cli.run_runtimes import Leftover
 from tyrex.io import Layout, find_input
 from tyrex.spark.parquet import fitting_columns, tables_of
 
@@ -58,18 +57,12 @@ def test_the_lines_are_those_of_one_process() -> None:
     assert len(answer.events) == 5
 
 
-def test_spark_is_where_files_run_if_nothing_else_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is found is the same, so it is seen by who was asked."""
-    asked: list[str] = []
-
-    def on_spark(*_: Any, **__: Any) -> Leftover:
-        asked.append("spark")
-        return Leftover(0, 0)
-
-    monkeypatch.setattr("tyrex.cli.run.on_spark", on_spark)
-    tyrex("run", FIRE, FIRE_EVENTS)
-    tyrex("run", FIRE, FIRE_EVENTS, "--on", "process")
-    assert asked == ["spark"]
+def test_spark_is_where_files_run_if_nothing_else_is_said(tmp_path: Path) -> None:
+    """It sorts them, so what would be late in one process is not."""
+    lines = [json.dumps({"type": "A", "timestamp": at, "k": 1, "v": 5}) for at in (2, 1)]
+    rules, events = write(tmp_path / "r.tesla", MANY), write(tmp_path / "e.jsonl", "\n".join(lines))
+    assert "late" not in tyrex("run", rules, events).err
+    assert "1 late" in tyrex("run", rules, events, "--on", "process").err
 
 
 def test_files_of_every_format_are_merged(tmp_path: Path) -> None:
