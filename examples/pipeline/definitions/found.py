@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parents[1]
 RULES = tyrex.load(HERE.parent / "fire" / "rules.tesla")
 COLUMNS = "type string, timestamp timestamp, area string, value double"
 
-# `detect` looks at the columns of its events. A pipeline forbids this in the functions of its tables, and allows it here.
+# `detect` looks at the columns of its events. A pipeline forbids this in the functions of its tables, not here.
 EVENTS = SparkSession.active().readStream.schema(COLUMNS).json(str(HERE / "events"))
 FOUND = EVENTS.transform(detect, RULES, delay="1 min")
 
