@@ -12,12 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from tests.spark.frames import expected
 from tests.spark.streams import answers, run
 
 from tyrex import Event, EventError, parse
-from tyrex.spark import SourceError, TyrexReplay, detect, finish
+from tyrex.spark import SourceError, TyrexReplay, composites, detect, finish, rejected
 from tyrex.spark.replay import ReplayReader
 from tyrex.spark.replay import _settings as settings_of
 from tyrex.spark.tape import Pace, Position
@@ -318,8 +319,9 @@ def test_rules_over_a_replay_find_what_they_find_over_the_events(spark: SparkSes
     assert answers(rows) == wanted
 
     table = spark.read.format("tyrex-replay").option("rules", TYPES + FIRE).load(path)
-    found = table.transform(detect, rules).collect()
-    assert sorted(row["id"] for row in found) == sorted(row[1] for row in wanted)
+    found = table.transform(detect, rules)
+    assert answers(composites(found).withColumn("rejected", sf.lit(None)).collect()) == wanted
+    assert [row["problem"] for row in rejected(found).collect()] == ["no type"]
     (bad,) = table.where("rejected is not null").collect()
     assert (bad["rejected"]["line"], bad["rejected"]["text"]) == (91, BAD)
 
