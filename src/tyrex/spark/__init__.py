@@ -2,13 +2,25 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tyrex.spark.detect import composites, detect, finish, of, rejected
+from tyrex.spark.detect import changes, composites, detect, finish, of, rejected
+from tyrex.spark.rule_stream import RuleStream
 from tyrex.spark.sources import Source, SourceError
 
 if TYPE_CHECKING:
     from tyrex.spark.replay import TyrexReplay
 
-__all__ = ["Source", "SourceError", "TyrexReplay", "composites", "detect", "finish", "of", "rejected"]
+__all__ = [
+    "RuleStream",
+    "Source",
+    "SourceError",
+    "TyrexReplay",
+    "changes",
+    "composites",
+    "detect",
+    "finish",
+    "of",
+    "rejected",
+]
 
 
 def __getattr__(name: str) -> Any:
