@@ -41,9 +41,11 @@ class Outbox:
             self.size -= len(self._waiting.popleft()[1])
 
     def after(self, number: int) -> Iterator[tuple[int, bytes]]:
-        """What the other end does not have, if `number` is the last that it got."""
-        self.acknowledged(number)
-        yield from list(self._waiting)
+        """The messages behind this number, also those that come while they are gone through."""
+        while number < self.sent and self._waiting:
+            first = self._waiting[0][0]
+            number = max(number + 1, first)
+            yield self._waiting[number - first]
 
     def __len__(self) -> int:
         return len(self._waiting)
