@@ -1,13 +1,12 @@
 """What clients ask of a broker, and what it answers.
 
-A client sends `[number, what, argument, ..]` and gets `[number, "ok", value]` or `[number, "error", reason]`. Events come as
-`[0, "found", subscription, block]`; `[0, "missed", count]` says that the client was too slow for so many, and
+A client sends `[number, what, argument, ..]` and gets `[number, "ok", value]` or `[number, "error", reason]`. Events
+come as `[0, "found", subscription, block]`; `[0, "missed", count]` says that the client was too slow for so many, and
 `[0, "note", kind, text, events]` is a note of the broker about what the client did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -74,6 +73,8 @@ def unpack_type(data: Any) -> TypeDeclared:
     match data:
         case [str(name), list(attributes)]:
             return TypeDeclared(name, tuple(_attribute(each) for each in attributes))
+        case _:
+            pass
     raise WireError("an event type is `[name, [[attribute, type], ..]]`")
 
 
@@ -81,8 +82,6 @@ def _attribute(data: Any) -> tuple[str, ValueType]:
     match data:
         case [str(name), str(kind)] if kind in set(ValueType):
             return name, ValueType(kind)
+        case _:
+            pass
     raise WireError(f"an attribute is `[name, type]`, and the type one of {', '.join(ValueType)}")
-
-
-Handler = Callable[..., Any]
-Handlers = Mapping[Call, Handler]
