@@ -11,13 +11,15 @@ small streams of the same kinds through the reference semantics and every engine
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from benchmarks.figures import HEADER, Comparison, Figure, draw, report, table
-from benchmarks.report import Machine, arguments, publish
+from benchmarks.report import BUILD, Machine, arguments, publish
 from benchmarks.workloads import Workload, chosen
 
 from benchmarks import ours, peers
@@ -92,6 +94,9 @@ def main() -> None:
     parser.add_argument("--workload", action="append", default=[], help="only those whose names contain this")
     parser.add_argument("--threads", type=int, default=1, help="of Tyrex")
     parser.add_argument("--no-peers", action="store_true", help="only Tyrex")
+    parser.add_argument(
+        "--keep", action="store_true", help="keep what an earlier run measured of the other workloads"
+    )
     parser.add_argument("--agree", action="store_true", help="compare what is found, not how fast")
     parser.add_argument("--list", action="store_true", help="the names of the workloads")
     options = parser.parse_args()
@@ -122,6 +127,8 @@ def measure(workloads: list[Workload], options: argparse.Namespace) -> None:
         comparisons.append(comparison)
         if as_text:
             print(table(comparison), flush=True)
+    if options.keep:
+        comparisons = together(comparisons, options)
     publish(
         report(comparisons, options.threads),
         lambda plt: draw(plt, comparisons),
@@ -129,6 +136,21 @@ def measure(workloads: list[Workload], options: argparse.Namespace) -> None:
         machine,
         tables=False,
     )
+
+
+def together(
+    comparisons: list[Comparison], options: argparse.Namespace, build: Path = BUILD
+) -> list[Comparison]:
+    """These and those of the last report that was made with the same options, in the order of the workloads."""
+    path = build / "compare.json"
+    last = json.loads(path.read_text()) if path.exists() else {"quick": options.quick, "data": []}
+    if last["quick"] != options.quick:
+        sys.exit(
+            f"{path} is of a run {'with' if last['quick'] else 'without'} --quick: remove it, or run as it was"
+        )
+    found = {each["workload"]: Comparison.from_record(each) for each in last["data"]}
+    found |= {each.workload: each for each in comparisons}
+    return [found[name] for name in (each.name for each in chosen([])) if name in found]
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from benchmarks.report import Report, Table, Verdict
@@ -88,6 +88,22 @@ class Comparison:
             "cpu_ratios": {peer.engine: self.cpu_ratio(peer) for peer in self.peers},
             "notes": list(self.notes),
         }
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Comparison:
+        """The comparison that `record` wrote."""
+        names = {each.name for each in fields(Figure)}
+        figures = [
+            Figure(**{name: value for name, value in figure.items() if name in names})
+            for figure in record["figures"]
+        ]
+        return cls(
+            record["workload"],
+            record["target"],
+            next((figure for figure in figures if figure.engine == OURS), None),
+            tuple(figure for figure in figures if figure.engine != OURS),
+            tuple(record["notes"]),
+        )
 
 
 HEADER = (

@@ -23,6 +23,7 @@ from benchmarks.streams import fire
 import tyrex
 from benchmarks import (
     beginnings,
+    compare,
     index,
     latency,
     many_rules,
@@ -220,6 +221,23 @@ def test_a_comparison_has_a_verdict_for_each_peer() -> None:
     report = compare_report([Comparison("w", 30.0, mine, (peer, shared))], 1)
     assert [(each.value, each.met) for each in report.verdicts] == [(40.0, True)]
     assert len(report.tables[0].rows) == 3
+
+
+def test_a_comparison_can_be_made_in_pieces(tmp_path: Path) -> None:
+    """What was measured before stays, what is measured again is replaced; quick figures stand alone."""
+
+    def measured(workload: str, seconds: float) -> Comparison:
+        ours, peer = (Figure(workload, name, 1, 100, 7, seconds) for name in ("tyrex", "esper"))
+        return Comparison(workload, 30.0, ours, (peer,), ("a note",))
+
+    names = [each.name for each in workloads.chosen([])]
+    options = Namespace(quick=True, format="text")
+    first = compare.together([measured(names[1], 1.0), measured(names[3], 1.0)], options, tmp_path)
+    publish(compare_report(first, 1), None, options, Machine(), build=tmp_path)
+    again = [measured(names[2], 2.0), measured(names[3], 2.0)]
+    assert compare.together(again, options, tmp_path) == [measured(names[1], 1.0), *again]
+    with pytest.raises(SystemExit, match="remove it"):
+        compare.together(again, Namespace(quick=False, format="text"), tmp_path)
 
 
 def test_files_of_rules_are_read_at_every_size() -> None:

@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 
 from tyrex import Event, RuleSet
 from tyrex.reference import run as run_reference
-from tyrex.spark import Source, detect
+from tyrex.spark import Source, composites, detect
 from tyrex.tesla.types import TIMER, EventType, ValueType
 
 SPARK = {
@@ -29,6 +30,39 @@ def sources(spark: SparkSession, rules: RuleSet, events: Sequence[Event]) -> dic
         if name != TIMER.name and (own or name in rules.plan.types_needed):
             found[name] = _source(spark, type_, own)
     return found
+
+
+def one_table(spark: SparkSession, rules: RuleSet, events: Sequence[Event]) -> Source | None:
+    """A DataFrame for all types, with the order of arrival; None if an attribute has several types."""
+    kinds = {
+        (a.name, a.type)
+        for name, type_ in rules.types.items()
+        if name != TIMER.name
+        for a in type_.attributes
+    }
+    attributes = dict(sorted(kinds))
+    if len(attributes) < len(kinds):
+        return None
+    rows = [
+        (
+            number,
+            event.timestamp,
+            event.type,
+            event.id,
+            *(_value(event, name, kind) for name, kind in attributes.items()),
+        )
+        for number, event in enumerate(events)
+    ]
+    schema = ["arrival long", "micros long", "type string", "name string"]
+    schema += [f"`a_{name}` {SPARK[kind]}" for name, kind in attributes.items()]
+    frame = spark.createDataFrame(rows, ", ".join(schema))
+    return Source(
+        frame.withColumn("at", sf.timestamp_micros("micros")),
+        "at",
+        sequence="arrival",
+        id="name" if any(event.id is not None for event in events) else None,
+        columns={name: f"a_{name}" for name in attributes},
+    )
 
 
 def _source(spark: SparkSession, type_: EventType, events: list[tuple[int, Event]]) -> Source:
@@ -52,11 +86,18 @@ def _value(event: Event, name: str, kind: ValueType) -> Any:
 
 
 def detected(
-    spark: SparkSession, rules: RuleSet, events: Sequence[Event], *, until: int | None = None, **options: Any
+    spark: SparkSession,
+    rules: RuleSet,
+    events: Sequence[Event],
+    *,
+    until: int | None = None,
+    together: bool = False,
+    **options: Any,
 ) -> list[tuple[str, ...]]:
-    """What Spark finds, without an order."""
+    """What Spark finds, without an order; in one table if that is asked for and can be."""
+    given = (one_table(spark, rules, events) if together else None) or sources(spark, rules, events)
     moment = None if until is None else datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=until)
-    rows = detect(sources(spark, rules, events), rules, until=moment, **options).collect()
+    rows = composites(detect(given, rules, until=moment, **options)).collect()
     return sorted((row["type"], row["id"], row["rule"], _content(row[row["type"]].asDict())) for row in rows)
 
 

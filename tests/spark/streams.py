@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from tyrex import Event, RuleSet
 from tyrex.spark import Source, detect, finish
@@ -52,7 +53,7 @@ class Files:
         for type_ in self.types:
             columns = {attribute.name: f"a_{attribute.name}" for attribute in type_.attributes}
             path = self.folder / "in" / type_.name
-            schema = spark.createDataFrame(_table(type_, [])).schema
+            schema = from_arrow_schema(_table(type_, []).schema)
             frame = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(path))
             id_ = "name" if type_.name in self.has_ids else None
             found[type_.name] = Source(frame, "at", sequence="arrival", id=id_, columns=columns)

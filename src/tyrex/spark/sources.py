@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
 from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, ValueType
 
@@ -52,39 +53,58 @@ class Stream:
     """The attributes as the DataFrame has them, so that Spark can look for them in its files."""
     attributes: Mapping[str, Column]
     """The attributes in the types that the rules know; those that the DataFrame does not have are null."""
+    held: Mapping[str, str]
+    """For each attribute that the DataFrame has, its column."""
     all_have_ids: bool = False
     """Whether no id can be null."""
 
 
 def streams_of(events: Events, types: Mapping[str, EventType], needed: Mapping[str, object]) -> list[Stream]:
-    """The events of each type that some rule looks at."""
-    from pyspark.sql import functions as sf
-
+    """The events of each type that some rule looks at; several are of one source if it holds all types."""
     if not isinstance(events, Mapping):
-        source = _source(events)
+        source = source_of(events)
         if "type" not in source.frame.columns:
             raise SourceError(
                 "the DataFrame has no column `type`: add one, or give a DataFrame for each type, "
                 'as in {"Temp": temps, "Smoke": smokes}'
             )
-        return [
-            _stream(types[name], source, name, frame=source.frame.where(sf.col("type") == name))
-            for name in needed
-        ]
+        all_attributes = {a.name for type_ in types.values() for a in type_.attributes}
+        _know(source.columns, all_attributes, "the event types have")
+        return [_stream(types[name], source, name) for name in needed]
     for name in events:
         if name not in types or name == TIMER.name:
             near = did_you_mean(name, types)
             raise SourceError(f"the rules know no event type `{name}`" + (f"; {near}" if near else ""))
-    return [_stream(types[name], _source(given), name) for name, given in events.items() if name in needed]
+    for name, source in zip(events, frames_of(events), strict=True):
+        _know(source.columns, types[name].by_name, f"{types[name]} has")
+    return [_stream(types[name], source_of(given), name) for name, given in events.items() if name in needed]
 
 
 def frames_of(events: Events) -> list[Source]:
     """All that is given, also what no rule looks at: it says how far time has come."""
     given = list(events.values()) if isinstance(events, Mapping) else [events]
-    return [source if isinstance(source, Source) else Source(source) for source in given]
+    return [source_of(source) for source in given]
 
 
-def _source(given: DataFrame | Source) -> Source:
+def by_source(events: Events, streams: Iterable[Stream]) -> list[tuple[Source, list[Stream]]]:
+    """Each source with its streams, so that it can be read once; with none if no rule looks at its events."""
+    streams = list(streams)
+    if not isinstance(events, Mapping):
+        return [(frames_of(events)[0], streams)]
+    return [
+        (source, [stream for stream in streams if stream.type.name == name])
+        for name, source in zip(events, frames_of(events), strict=True)
+    ]
+
+
+def is_of(stream: Stream, events: Events) -> Column:
+    """Whether a row of a source is an event of a stream."""
+    from pyspark.sql import functions as sf
+
+    return sf.lit(True) if isinstance(events, Mapping) else sf.col("type") == stream.type.name
+
+
+def source_of(given: DataFrame | Source) -> Source:
     """A DataFrame by itself: its columns `sequence` and `id` mean what they say."""
     if isinstance(given, Source):
         return given
@@ -92,38 +112,37 @@ def _source(given: DataFrame | Source) -> Source:
     return Source(given, sequence=sequence, id=id_)
 
 
-def _stream(type_: EventType, source: Source, name: str, frame: DataFrame | None = None) -> Stream:
+def _stream(type_: EventType, source: Source, name: str) -> Stream:
     from pyspark.sql import functions as sf
 
-    frame = source.frame if frame is None else frame
+    frame = source.frame
     kinds = {field_.name: field_.dataType for field_ in frame.schema.fields}
-    known = type_.by_name
     for attribute, column in source.columns.items():
-        if attribute not in known:
-            near = did_you_mean(attribute, known)
-            raise SourceError(f"{type_} has no attribute `{attribute}`" + (f"; {near}" if near else ""))
-        _require(column, kinds, f"attribute `{attribute}` of {name}")
+        if attribute in type_.by_name:
+            _require(column, kinds, f"attribute `{attribute}` of {name}")
     time = time_of(frame, source.timestamp, name)
     raw: dict[str, Column] = {}
     attributes: dict[str, Column] = {}
+    held: dict[str, str] = {}
     for declared in type_.attributes:
         column = source.columns.get(declared.name, declared.name)
         if column not in kinds:
             attributes[declared.name] = sf.lit(None).cast(SPARK_TYPES[declared.type])
             continue
         _fits(kinds[column], declared.type, column, f"{name}.{declared.name}")
-        raw[declared.name] = sf.col(_quoted(column))
-        attributes[declared.name] = sf.col(_quoted(column)).cast(SPARK_TYPES[declared.type])
+        held[declared.name] = column
+        raw[declared.name] = sf.col(quoted(column))
+        attributes[declared.name] = sf.col(quoted(column)).cast(SPARK_TYPES[declared.type])
     sequence = given_id = None
     all_have_ids = False
     if source.sequence is not None:
         _require(source.sequence, kinds, f"sequence of {name}")
-        sequence = sf.col(_quoted(source.sequence)).cast("long")
+        sequence = sf.col(quoted(source.sequence)).cast("long")
     if source.id is not None:
         _require(source.id, kinds, f"id of {name}")
-        given_id = sf.col(_quoted(source.id)).cast("string")
+        given_id = sf.col(quoted(source.id)).cast("string")
         all_have_ids = not frame.schema[source.id].nullable
-    return Stream(type_, frame, time, sequence, given_id, raw, attributes, all_have_ids)
+    return Stream(type_, frame, time, sequence, given_id, raw, attributes, held, all_have_ids)
 
 
 SPARK_TYPES = {
@@ -135,7 +154,7 @@ SPARK_TYPES = {
 
 
 def time_of(frame: DataFrame, column: str, name: str) -> Column:
-    """The column of times in microseconds."""
+    """The column of times in microseconds; null where a row has none, or one beyond all numbers."""
     from pyspark.sql import functions as sf
     from pyspark.sql import types as st
 
@@ -143,19 +162,26 @@ def time_of(frame: DataFrame, column: str, name: str) -> Column:
     _require(column, kinds, f"timestamp of {name}")
     kind = kinds[column]
     if isinstance(kind, st.TimestampType):
-        return sf.unix_micros(sf.col(_quoted(column)))
+        return sf.unix_micros(sf.col(quoted(column)))
     if isinstance(kind, st.TimestampNTZType):
         return sf.expr(
-            f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {_quoted(column)})"
+            f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ'1970-01-01 00:00:00', {quoted(column)})"
         ).cast("long")
     if isinstance(kind, st.IntegralType):
-        return sf.col(_quoted(column)).cast("long") * sf.lit(1_000_000).cast("long")
+        return sf.try_multiply(sf.col(quoted(column)).cast("long"), sf.lit(1_000_000).cast("long"))
     if isinstance(kind, st.FractionalType):
-        return sf.rint(sf.col(_quoted(column)).cast("double") * sf.lit(1_000_000.0)).cast("long")
+        return sf.rint(sf.col(quoted(column)).cast("double") * sf.lit(1_000_000.0)).try_cast("long")
     raise SourceError(
         f"the timestamp of {name}, column `{column}`, is of type {kind.simpleString()}: "
         "give a timestamp, or seconds as a number"
     )
+
+
+def is_valid(time: Column) -> Column:
+    """Whether a time in microseconds is one that events may have; never null."""
+    from pyspark.sql import functions as sf
+
+    return sf.coalesce(time.between(FIRST_TIMESTAMP, LAST_TIMESTAMP), sf.lit(False))
 
 
 def _fits(kind: DataType, wanted: ValueType, column: str, attribute: str) -> None:
@@ -174,6 +200,13 @@ def _fits(kind: DataType, wanted: ValueType, column: str, attribute: str) -> Non
         )
 
 
+def _know(attributes: Iterable[str], known: Collection[str], who: str) -> None:
+    for attribute in attributes:
+        if attribute not in known:
+            near = did_you_mean(attribute, known)
+            raise SourceError(f"{who} no attribute `{attribute}`" + (f"; {near}" if near else ""))
+
+
 def _require(column: str, kinds: Mapping[str, object], what: str) -> None:
     if column not in kinds:
         near = did_you_mean(column, kinds)
@@ -183,5 +216,15 @@ def _require(column: str, kinds: Mapping[str, object], what: str) -> None:
         )
 
 
-def _quoted(column: str) -> str:
+def attribute_columns(source: Source, type_: EventType) -> dict[str, str]:
+    """For each attribute of a type that the DataFrame has, its column."""
+    return {
+        a.name: column
+        for a in type_.attributes
+        if (column := source.columns.get(a.name, a.name)) in source.frame.columns
+    }
+
+
+def quoted(column: str) -> str:
+    """The name of a column, as expressions have it."""
     return "`" + column.replace("`", "``") + "`"

@@ -8,7 +8,7 @@ are then processed in the order that a table would give them.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
@@ -25,10 +25,11 @@ from tyrex.spark.shard import stream_schema
 from tyrex.spark.sources import (
     SPARK_TYPES,
     Events,
-    Source,
     SourceError,
     Stream,
+    by_source,
     frames_of,
+    is_of,
     streams_of,
     time_of,
 )
@@ -128,10 +129,10 @@ def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataF
     """The rows of each source, read once, each with its time and the shards that it goes to, perhaps none."""
     from pyspark.sql import functions as sf
 
-    for source, streams in _by_source(events, prepared.streams):
+    for source, streams in by_source(events, prepared.streams):
         time = time_of(source.frame, source.timestamp, "an input")
         valid = time.between(FIRST_TIMESTAMP, LAST_TIMESTAMP)
-        branches = [(_is_of(stream, events), _columns(stream, plan, prepared)) for stream in streams]
+        branches = [(is_of(stream, events), _columns(stream, plan, prepared)) for stream in streams]
         nothing = _nothing(prepared.wire)
         yield source.frame.select(
             sf.when(valid, sf.timestamp_micros(time)).alias(_AT),
@@ -143,26 +144,11 @@ def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataF
         )
 
 
-def _by_source(events: Events, streams: list[Stream]) -> Iterator[tuple[Source, list[Stream]]]:
-    sources = frames_of(events)
-    if not isinstance(events, Mapping):
-        yield sources[0], streams
-        return
-    for name, source in zip(events, sources, strict=True):
-        yield source, [stream for stream in streams if stream.type.name == name]
-
-
-def _is_of(stream: Stream, events: Events) -> Column:
-    from pyspark.sql import functions as sf
-
-    return sf.lit(True) if isinstance(events, Mapping) else sf.col("type") == stream.type.name
-
-
 def _columns(stream: Stream, plan: SparkPlan, prepared: Prepared) -> dict[str, Column]:
     from pyspark.sql import functions as sf
 
     columns = columns_of(stream, prepared.wire)
-    places = sf.array_distinct(sf.array(*(shard for shard, _ in places_of(stream, plan, prepared.layout))))
+    places = sf.array_distinct(sf.array(*(place.shard for place in places_of(stream, plan, prepared.layout))))
     condition = filter_for(plan.filters[stream.type.name], stream.type, stream.raw)
     columns[_PLACES] = places if condition is None else sf.when(condition, places).otherwise(_no_places())
     return columns

@@ -1,0 +1,1 @@
+"""Networks of processors in one process: topologies, workloads, measurements and reports."""
