@@ -75,8 +75,10 @@ EXAMPLES = {
                 "B() send B",
                 "B() and last C() within 5 min from B send C",
                 # one witness is enough
-                "B() and last C() within 5 min from B and last D() within 5 min from B and "
-                "C within 5 min from D send D",
+                (
+                    "B() and last C() within 5 min from B and last D() within 5 min from B and "
+                    "C within 5 min from D send D"
+                ),
             ],
         },
     ),
