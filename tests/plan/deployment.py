@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -188,7 +188,7 @@ def _from_leaves(scenario: Scenario, asked: dict[str, tuple[PartialRule, ...]]) 
 
 
 def sent(
-    rules: Sequence[PartialRule], events: Sequence[Deployed], types: dict[str, EventType]
+    rules: Sequence[PartialRule], events: Sequence[Deployed], types: Mapping[str, EventType]
 ) -> list[Deployed]:
     """What a place sends of the events that it has."""
     compiled = compile_rules(rules, types)
