@@ -34,7 +34,8 @@ def test_frames_come_out_as_they_went_in_however_the_bytes_are_cut(
 ) -> None:
     """TCP gives bytes in pieces of any size."""
     data = b"".join(frame(content) for content in said)
-    reader, heard, place = FrameReader(), [], 0
+    reader, place = FrameReader(), 0
+    heard: list[object] = []
     while place < len(data):
         step = cuts[place % len(cuts)]
         heard += reader.feed(data[place : place + step])
