@@ -197,11 +197,17 @@ def _rows_by_source(
 ) -> Iterator[DataFrame]:
     from pyspark.sql import functions as sf
 
+    tell = any(source.problem is not None for source in frames_of(events))
+    nothing = _nothing(prepared.wire)
     for source, own in by_source(events, streams):
         time = time_of(source.frame, source.timestamp, "an input")
+        problem = sf.lit(None).cast("string") if source.problem is None else sf.col(source.problem)
+        if source.problem is not None:
+            time = sf.when(problem.isNull(), time)
         valid = is_valid(time)
         branches = [(is_of(stream, events), _columns(stream, plan, prepared)) for stream in own]
-        nothing = _nothing(prepared.wire)
+        if source.problem is not None:
+            branches.insert(0, (problem.isNotNull(), nothing | {_PLACES: sf.array(sf.lit(0))}))
         yield source.frame.select(
             sf.when(valid, sf.timestamp_micros(time)).alias(_AT),
             sf.when(valid, time).alias(w.TIME),
@@ -209,6 +215,7 @@ def _rows_by_source(
                 _choose([(is_of, columns[name]) for is_of, columns in branches], other).alias(name)
                 for name, other in nothing.items()
             ),
+            *([problem.alias(w.PROBLEM)] if tell else []),
         )
 
 
