@@ -133,7 +133,7 @@ def plain_history(random: Random, used: Sequence[str]) -> list[Event]:
     times = sorted(random.choices(range(random.choice((8, 14, 20))), k=random.randint(5, 40)))
     return [
         Event(
-            random.choice((*used * 4, *TYPES)),
+            random.choice([*used, *used, *used, *used, *TYPES]),
             t * SECOND,
             {"k": random.choice((0, 1, 1, None)), "v": random.randint(0, 2)},
         )
