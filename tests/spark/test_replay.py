@@ -328,7 +328,7 @@ def test_rules_over_a_replay_find_what_they_find_over_the_events(spark: SparkSes
     wanted = expected(rules, sorted(events, key=lambda event: event.timestamp))
     assert wanted
 
-    stream = replayed(spark, path, maxEventsPerTrigger=30)
+    stream = replayed(spark, path, maxEventsPerTrigger=50)
     rows: list[Any] = []
     run(stream.transform(detect, rules, delay="10 s"), tmp_path / "checkpoint", rows)
     rows += finish(stream, rules, tmp_path / "checkpoint").collect()
