@@ -203,6 +203,8 @@ def results_table(
 
     composites = tuple(composites)
     schema = results_schema(composites, lineage=lineage, ordered=places is not None, open_ended=open_ended)
+    if not lineage and places is None:
+        return _columns_of(found, schema)
     events = list(found)
     columns: dict[str, Any] = {
         "type": [event.type for event in events],
@@ -228,6 +230,52 @@ def results_table(
     if places is not None:
         columns[order.COLUMN] = pa.array(places, schema.field(order.COLUMN).type)
     return pa.table(columns, schema=schema)
+
+
+def _columns_of(found: Detections, schema: pa.Schema) -> pa.Table:
+    """Composite events as rows, type by type: no event is made an object."""
+    import pyarrow as pa
+
+    tables = []
+    for name, own in found.tables().items():
+        columns: dict[str, Any] = {
+            "type": pa.repeat(name, len(own)),
+            **{column: own.column(column) for column in ("timestamp", "id", "rule")},
+        }
+        values: list[Any] = own.columns[3:]
+        if name in schema.names:
+            kind = schema.field(name).type
+            arrays = [values[at].combine_chunks().cast(kind.field(at).type) for at in range(kind.num_fields)]
+            columns[name] = (
+                pa.StructArray.from_arrays(arrays, fields=list(kind))
+                if arrays
+                else pa.array([{}] * len(own), kind)
+            )
+        elif "attributes" in schema.names:
+            names = [name.removeprefix("attributes.") for name in own.column_names[3:]]
+            rows = zip(*(column.to_pylist() for column in values), strict=True) if values else [()] * len(own)
+            columns["attributes"] = pa.array(
+                [_as_texts(dict(zip(names, row, strict=True))) for row in rows],
+                schema.field("attributes").type,
+            )
+        tables.append(
+            pa.table(
+                {
+                    field.name: _chunked(columns[field.name]).cast(field.type)
+                    if field.name in columns
+                    else pa.nulls(len(own), field.type)
+                    for field in schema
+                },
+                schema=schema,
+            )
+        )
+    return pa.concat_tables(tables)
+
+
+def _chunked(column: Any) -> Any:
+    import pyarrow as pa
+
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
 
 
 def _lineage(event: Event) -> list[dict[str, Any]]:
