@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tyrex.network.blocks import Block
 
 
+BEGINNING = -(2**63)
+"""Before all time."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """A processing tree: its root, and which building of it this is."""
@@ -61,8 +65,8 @@ class CreateTree:
     """Be part of this tree, with the sender as the parent if it is the first to ask."""
 
     tree: Tree
-    start: int
-    """The moment of event time behind which this epoch detects."""
+    parents: tuple[tuple[str, str], ...] = ()
+    """Who has which parent, of a tree that the root computed from link states: then nobody has to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +85,12 @@ class Nack:
 
 @dataclass(frozen=True, slots=True)
 class Advertise:
-    """The types that come from the sender's part of the tree."""
+    """The types that come from the sender's part of the tree; it stands."""
 
     tree: Tree
     types: tuple[TypeDeclared, ...]
+    delivered: int | None = None
+    """Up to which time every sink in the sender's part of the tree has got everything; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +128,18 @@ class Part:
     """As text; `tyrex.plan.partition` reads and writes it."""
     keep: int
     """For how long events are kept, of a part that is pulled: microseconds."""
+    since: int = BEGINNING
+    """Only events behind this moment count for these partial rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rules that feed each other, or one rule: a single place makes all their composites."""
+
+    rules: tuple[str, ...]
+    """As TESLA text, each with its name, in deployment order."""
+    since: tuple[int, ...]
+    """For each rule: only events behind this moment count for it, as if it had been deployed then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +151,8 @@ class Deploy:
     horizon: int
     """How far before the start events still matter."""
     types: tuple[TypeDeclared, ...]
-    groups: tuple[str, ...]
-    """Groups of rules that the child is responsible for, as TESLA text."""
+    groups: tuple[Group, ...]
+    """Those that the child is responsible for."""
     parts: tuple[Part, ...]
     everything: tuple[str, ...] = ()
     """Types whose events are all sent, as a centralized deployment wants it."""
@@ -167,10 +185,23 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class Composites:
-    """Composite events on their way to sinks: up to the root, and down to whoever subscribed."""
+    """Events on their way to sinks: up to the root, and down to whoever subscribed.
+
+    They are composite ones, and primitive ones that somebody subscribed to.
+    """
 
     tree: Tree
     blocks: tuple[Block, ...]
+    upto: int | None = None
+    """On the way down: everything up to this time has been sent to the receiver."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """Up to which time every sink in the sender's part of the tree has got everything."""
+
+    tree: Tree
+    upto: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +226,7 @@ class Awaken:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The root has completed everything up to this time: older events need not be kept for another epoch."""
+    """All sinks have got everything up to this time: no later epoch of the root starts before it."""
 
     tree: Tree
     upto: int
@@ -214,6 +245,7 @@ Message = (
     | Retune
     | Events
     | Composites
+    | Delivered
     | Awaken
     | Done
 )

@@ -55,6 +55,8 @@ class Task:
     lineage: bool
     positions: Mapping[str, int] | None = None
     """Where each rule stands; if it is given, the result says where each composite event belongs among all."""
+    live: bool = False
+    """Whether rules come and go, so that there may be types that the result has no column for."""
 
 
 def detect_shards(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -170,8 +172,10 @@ _ARROW = {
 }
 
 
-def results_schema(composites: Iterable[EventType], *, lineage: bool, ordered: bool = False) -> pa.Schema:
-    """The columns of a result."""
+def results_schema(
+    composites: Iterable[EventType], *, lineage: bool, ordered: bool = False, open_ended: bool = False
+) -> pa.Schema:
+    """The columns of a result; an open-ended one has also a column for the attributes of other types."""
     import pyarrow as pa
 
     moment = pa.timestamp("us", "UTC")
@@ -182,6 +186,8 @@ def results_schema(composites: Iterable[EventType], *, lineage: bool, ordered: b
         pa.field("rule", pa.string()),
         *(pa.field(type_.name, _struct(type_)) for type_ in composites),
     ]
+    if open_ended:
+        fields.append(pa.field("attributes", pa.map_(pa.string(), pa.string())))
     if lineage:
         event = pa.struct(
             [
@@ -210,14 +216,15 @@ def results_table(
     *,
     lineage: bool,
     places: Sequence[Mapping[str, int]] | None = None,
+    open_ended: bool = False,
 ) -> pa.Table:
     """Composite events as rows: the struct of a row's own type has the attributes, the others are null."""
     import pyarrow as pa
 
     composites = tuple(composites)
-    schema = results_schema(composites, lineage=lineage, ordered=places is not None)
+    schema = results_schema(composites, lineage=lineage, ordered=places is not None, open_ended=open_ended)
     numbers: dict[str, list[int]] = {}
-    if lineage or places is not None:
+    if lineage or open_ended or places is not None:
         for number, event in enumerate(found):
             numbers.setdefault(event.type, []).append(number)
     made = []
@@ -225,6 +232,12 @@ def results_table(
         columns: dict[str, Any] = {"type": pa.array([name], pa.string()).take(_zeros(len(table)))}
         for column in ("timestamp", "id", "rule"):
             columns[column] = table.column(column).cast(schema.field(column).type)
+        if open_ended:
+            texts: Any = pa.nulls(len(table), schema.field("attributes").type)
+            if all(type_.name != name for type_ in composites):
+                values = [_as_texts(found[number].attributes) for number in numbers[name]]
+                texts = pa.array(values, schema.field("attributes").type)
+            columns["attributes"] = texts
         for type_ in composites:
             columns[type_.name] = (
                 _attributes(table, type_, schema.field(name).type)
@@ -250,7 +263,12 @@ def _attributes(table: pa.Table, type_: EventType, struct: Any) -> Any:
     names = [
         f"attributes.{a.name}" if a.name in ("timestamp", "id", "rule") else a.name for a in type_.attributes
     ]
-    values = [table.column(name).combine_chunks().cast(struct.field(n).type) for n, name in enumerate(names)]
+    values: list[Any] = [
+        table.column(name).combine_chunks().cast(field.type)
+        if name in table.column_names
+        else pa.nulls(len(table), field.type)
+        for name, field in zip(names, struct, strict=True)
+    ]
     return pa.StructArray.from_arrays(values, fields=list(struct))
 
 
@@ -268,10 +286,14 @@ def _lineage(event: Event) -> list[dict[str, Any]]:
             "type": part.type,
             "timestamp": part.timestamp,
             "id": part.id,
-            "attributes": [(name, None if v is None else as_text(v)) for name, v in part.attributes.items()],
+            "attributes": _as_texts(part.attributes),
         }
         for part in event.lineage
     ]
+
+
+def _as_texts(attributes: Mapping[str, object]) -> list[tuple[str, str | None]]:
+    return [(name, None if value is None else as_text(value)) for name, value in attributes.items()]
 
 
 def as_text(value: object) -> str:

@@ -1,0 +1,1 @@
+"""The control plane: neighbours, trees, tables, election, epochs, deployment."""
