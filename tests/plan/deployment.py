@@ -68,7 +68,8 @@ def random_scenario(random: Random) -> Scenario | None:
         name: [leaf for b in tree.values() for leaf, types in b.items() if name in types] for name in names
     }
     if plain:
-        events = plain_history(random)
+        used = [name for name in TYPES if name in rules.plan.types_needed]
+        events = plain_history(random, used)
     else:
         events = [
             replace(e, type=random.choice(names)) if random.random() < 0.1 else e
@@ -127,12 +128,14 @@ def sequence_text(random: Random) -> str:
     return f"{DECLARATIONS}define X(n: int) from {' and '.join(conjuncts)} where {values[0]} {consuming}"
 
 
-def plain_history(random: Random) -> list[Event]:
-    """Events in order of time, several at the same one."""
-    times = sorted(random.choices(range(14), k=random.randint(5, 40)))
+def plain_history(random: Random, used: Sequence[str]) -> list[Event]:
+    """Events in order of time, several at the same one, most of types that matter."""
+    times = sorted(random.choices(range(random.choice((8, 14, 20))), k=random.randint(5, 40)))
     return [
         Event(
-            random.choice(TYPES), t * SECOND, {"k": random.choice((0, 1, 1, None)), "v": random.randint(0, 2)}
+            random.choice([*used, *used, *used, *used, *TYPES]),
+            t * SECOND,
+            {"k": random.choice((0, 1, 1, None)), "v": random.randint(0, 2)},
         )
         for t in times
     ]

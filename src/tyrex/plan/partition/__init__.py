@@ -23,6 +23,7 @@ send Wind
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tyrex.plan.model import RulePlan
 from tyrex.plan.partition.compile import ROW, Column, Compiled, compile_rules
@@ -35,10 +36,12 @@ from tyrex.plan.partition.subject import (
     Ownership,
     Subject,
     has_state,
+    moved,
     ownerships,
     subject_of_partial,
     subject_of_rule,
 )
+from tyrex.tesla.syntax import Policy
 
 __all__ = [
     "ROW",
@@ -64,7 +67,8 @@ def partition(
 
     Rules are a group of `RuleSetPlan.groups`: rules that feed each other are not split by themselves. `sites`
     are all places that events come from, so a type that no site has does not occur. Partial rules are split
-    one by one; one that a single site has everything for goes there as it is.
+    one by one. One that a single site has everything for goes there as it is, but all events of its matches are
+    sent, since the place between evaluates it again.
     """
     rules = [item for item in group if isinstance(item, RulePlan)]
     partials = [item for item in group if isinstance(item, PartialRule)]
@@ -81,8 +85,8 @@ def partition(
     asked: dict[str, list[PartialRule]] = {site.name: [] for site in sites}
     for subject, whole in zip(subjects, [*(None for _ in rules), *partials], strict=True):
         alone = None if whole is None else _alone(whole.types, sites)
-        if alone is not None and whole is not None:
-            asked[alone].append(whole)
+        if alone is not None and whole is not None and _can_be_repeated(whole):
+            asked[alone].append(replace(whole, sent=tuple(range(len(whole.parts)))))
             continue
         for owner in owners:
             asked[owner.site] += _rules(subject, owner, mode)
@@ -94,6 +98,17 @@ def _alone(needed: frozenset[str], sites: Sequence[Site]) -> str | None:
     """The only site that any of these types come from."""
     having = [site.name for site in sites if site.types & needed]
     return having[0] if len(having) == 1 else None
+
+
+def _can_be_repeated(rule: PartialRule) -> bool:
+    """Whether the events of a match match again where only they are: not if one is chosen by counting others."""
+    counted: dict[object, list[int]] = {}
+    for index, part in enumerate(rule.parts):
+        if part.selection is not None and part.selection.policy is not Policy.EACH:
+            conditions = tuple(moved(condition, {index: -2}) for condition in part.conditions)
+            key = (part.type, part.anchor, part.window, part.selection.policy, conditions)
+            counted.setdefault(key, []).append(part.selection.k)
+    return all(set(found) == set(range(1, max(found) + 1)) for found in counted.values())
 
 
 def _rules(subject: Subject, owner: Ownership, mode: Mode) -> Sequence[PartialRule]:

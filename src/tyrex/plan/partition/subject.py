@@ -173,7 +173,7 @@ def moved(expression: Expression, places: dict[int, int]) -> Expression:
             case Attribute(event=event, name=name) if event in places:
                 return Attribute(places[event], name)
             case Precedes(earlier=earlier, later=later, window=window):
-                return Precedes(places[earlier], places[later], window)
+                return Precedes(places.get(earlier, earlier), places.get(later, later), window)
             case Aggregate():
                 raise AssertionError("a partial rule has no aggregates")
             case _:
