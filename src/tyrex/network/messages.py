@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 BEGINNING = -(2**63)
 """Before all time."""
+END = 2**63 - 1
+"""After all time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Rules:
     name: str
     version: int
     text: str
+    since: int = BEGINNING
+    """The rules see only events behind this moment: the time of the processor when they were defined."""
 
 
 # --- Trees ------------------------------------------------------------------------------------------------
@@ -91,6 +95,8 @@ class Advertise:
     types: tuple[TypeDeclared, ...]
     delivered: int | None = None
     """Up to which time every sink in the sender's part of the tree has got everything; None if there is none."""
+    reached: int | None = None
+    """The latest time that a processor in the sender's part of the tree has closed; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +232,10 @@ class Awaken:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """All sinks have got everything up to this time: no later epoch of the root starts before it."""
+    """All sinks have got everything up to this time: no later epoch of the root starts before it.
+
+    With the end of time the tree itself is no longer needed.
+    """
 
     tree: Tree
     upto: int
