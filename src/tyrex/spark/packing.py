@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 MAIN = "main"
 """Of the copies of an event in several shards, one is the event itself: it is reported if it is rejected."""
-PACKED = f"{SHARD} int, least long, greatest long, blob binary"
-"""The columns of packed rows: the earliest and the latest time of the partition that they are from, and the rows."""
+PACKED = f"{SHARD} int, least long, greatest long, blob binary, changes string"
+"""The columns of packed rows: the earliest and the latest time of their partition, the rows, and changes of rules."""
+CHANGE = "change"
+"""The column of rows that are no events but changes of rules, where rules can change."""
 RESULTS = "blob binary"
 NEVER = -(2**62)
 """Before all times."""
@@ -50,7 +52,9 @@ def pack(batches: Iterable[pa.RecordBatch], clocked: tuple[int, ...]) -> Iterato
     least = greatest = None
     waiting: list[pa.RecordBatch] = []
     count = 0
-    for batch in batches:
+    for given in batches:
+        batch, changes = _without_changes(given)
+        yield from changes
         if clocked and (span := _span(batch)) is not None:
             least = span[0] if least is None else min(least, span[0])
             greatest = span[1] if greatest is None else max(greatest, span[1])
@@ -64,6 +68,24 @@ def pack(batches: Iterable[pa.RecordBatch], clocked: tuple[int, ...]) -> Iterato
     if least is not None:
         n = len(clocked)
         yield _packed(list(clocked), [least] * n, [greatest] * n, [None] * n)
+
+
+def _without_changes(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[pa.RecordBatch]]:
+    """The events of a batch, and for each shard that is sent changes of rules, a row with them."""
+    import pyarrow.compute as pc
+
+    if CHANGE not in batch.schema.names:
+        return batch, []
+    column = batch.column(CHANGE)
+    events = batch.drop_columns([CHANGE])
+    if column.null_count == len(batch):
+        return events, []
+    own = batch.filter(pc.is_valid(column))
+    shards: list[Any]
+    shards, texts = own.column(SHARD).to_pylist(), own.column(CHANGE).to_pylist()
+    n = len(shards)
+    packed = _packed(shards, [UNKNOWN] * n, [NEVER] * n, [None] * n, texts)
+    return events.filter(pc.is_null(column)), [packed]
 
 
 def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -102,7 +124,13 @@ def _blobs(batches: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     yield _packed(shards, [UNKNOWN] * len(shards), [NEVER] * len(shards), blobs)
 
 
-def _packed(shards: list[int], least: list[Any], greatest: list[Any], blobs: list[Any]) -> pa.RecordBatch:
+def _packed(
+    shards: list[int],
+    least: list[Any],
+    greatest: list[Any],
+    blobs: list[Any],
+    changes: list[Any] | None = None,
+) -> pa.RecordBatch:
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays(
@@ -111,6 +139,7 @@ def _packed(shards: list[int], least: list[Any], greatest: list[Any], blobs: lis
             pa.array(least, pa.int64()),
             pa.array(greatest, pa.int64()),
             pa.array(blobs, pa.binary()),
+            pa.array(changes or [None] * len(shards), pa.string()),
         ],
-        names=[SHARD, "least", "greatest", "blob"],
+        names=[SHARD, "least", "greatest", "blob", "changes"],
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from tyrex.spark.live import Change, Ground, Outcome, Step, apply
 from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes, to_bytes
 from tyrex.spark.shard import Shard, report, sort_out
 from tyrex.spark.shard_state import (
@@ -16,6 +17,7 @@ from tyrex.spark.shard_state import (
     NUMBER,
     PAGE,
     PIECES,
+    RULES,
     SMALLEST_LOG,
     Page,
     Stored,
@@ -40,6 +42,8 @@ class Job:
     calendar: frozenset[int]
     """The shards with rules that the calendar evaluates."""
     smallest_log: int = SMALLEST_LOG
+    ground: Ground | None = None
+    """What rules that come later must fit, if rules come and go."""
 
 
 class ShardProcessor(StatefulProcessor):
@@ -55,6 +59,7 @@ class ShardProcessor(StatefulProcessor):
             handle.getValueState("page", PAGE),
             handle.getMapState("pieces", NUMBER, PIECES),
             handle.getMapState("chunks", NUMBER, CHUNKS),
+            handle.getValueState("rules", RULES),
         )
 
     def handleInputRows(  # noqa: N802 - Spark's names
@@ -70,7 +75,8 @@ class ShardProcessor(StatefulProcessor):
         blobs = [from_bytes(bytes(blob)) for blob in packed["blob"] if blob is not None]
         least, greatest = int(packed["least"].min()), int(packed["greatest"].max())
         span = None if least == UNKNOWN else (least, greatest)
-        yield from self._work(int(key[0]), blobs, span, timerValues.getCurrentWatermarkInMs())
+        changes = sorted(Change.read(record) for record in packed["changes"] if record is not None)
+        yield from self._work(int(key[0]), blobs, span, timerValues.getCurrentWatermarkInMs(), changes)
 
     def handleExpiredTimer(  # noqa: N802
         self,
@@ -85,7 +91,12 @@ class ShardProcessor(StatefulProcessor):
         """Nothing is open."""
 
     def _work(
-        self, number: int, blobs: list[pa.Table], span: tuple[int, int] | None, milliseconds: int
+        self,
+        number: int,
+        blobs: list[pa.Table],
+        span: tuple[int, int] | None,
+        milliseconds: int,
+        changes: Sequence[Change] = (),
     ) -> Iterator[pd.DataFrame]:
         import pandas as pd
         import pyarrow as pa
@@ -93,7 +104,7 @@ class ShardProcessor(StatefulProcessor):
         job, stored = self._job, self._stored
         page = stored.read_page(job.made_by)
         watermark = max(page.watermark, milliseconds * 1000 if milliseconds > 0 else NEVER)
-        if not blobs and span is None and watermark == page.watermark:
+        if not blobs and not changes and span is None and watermark == page.watermark:
             return
         shard = CACHE.take(job.run, job.task, number, page, stored)
         if span is not None:
@@ -105,19 +116,43 @@ class ShardProcessor(StatefulProcessor):
             stored.chunks.updateValue((shard.next_chunk,), (data,))
             shard.hold(shard.next_chunk, rows.good, len(data))
         found = shard.release(watermark, page.begin)
-        results = report(job.task, found, rows)
-        page = turned(replace(page, watermark=watermark, next_chunk=shard.next_chunk))
-        page = self._set_timer(self._shorten(page, shard), shard.wakes_at(page.begin))
+        told = self._change(shard, changes, watermark)
+        results = report(job.task, found, rows, told if number == 0 else ())
+        changed = shard.changes != page.changes
+        page = turned(replace(page, watermark=watermark, next_chunk=shard.next_chunk, changes=shard.changes))
+        page = self._set_timer(self._shorten(page, shard, always=changed), shard.wakes_at(page.begin))
         stored.page.update(row_of(page))
         if results is not None:
             yield pd.DataFrame({"blob": [to_bytes(results)]})
         CACHE.put(job.run, number, page.token, shard)
 
-    def _shorten(self, page: Page, shard: Shard) -> Page:
-        """Write a new snapshot when the chunks that it makes superfluous are larger than the last one."""
+    def _change(
+        self, shard: Shard, changes: Sequence[Change], watermark: int
+    ) -> list[tuple[Change, Outcome, int]]:
+        """Change the rules, at the watermark: events before it have been processed, all others see the change."""
+        if not changes or self._job.ground is None:
+            return []
+        catalogue = self._stored.read_rules(self._job.ground)
+        steps: list[Step] = []
+        told = []
+        for change in changes:
+            applied = apply(catalogue, change, self._job.ground)
+            catalogue = applied.catalogue
+            steps += applied.steps
+            told.append((change, applied.outcome, watermark))
+        if any(outcome.accepted for _, outcome, _ in told):
+            self._stored.rules.update((catalogue.record(),))
+        shard.change(steps)
+        return told
+
+    def _shorten(self, page: Page, shard: Shard, *, always: bool) -> Page:
+        """Write a new snapshot when the chunks that it makes superfluous are larger than the last one.
+
+        Also when rules have changed: what is in the chunks can't tell that.
+        """
         done = [number for number, (greatest, _) in shard.chunks.items() if greatest < page.watermark]
         size = sum(shard.chunks[number][1] for number in done)
-        if size < max(self._job.smallest_log, page.snapshot_bytes):
+        if not always and size < max(self._job.smallest_log, page.snapshot_bytes):
             return page
         for number in done:
             del shard.chunks[number]

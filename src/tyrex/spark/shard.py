@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from decimal import Decimal
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from tyrex.engine import Detections, Engine
 from tyrex.events import Event
 from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
+from tyrex.plan import CalendarTimer
+from tyrex.spark.live import Change, Outcome, Step
 from tyrex.spark.packing import MAIN, NEVER, UNKNOWN
 from tyrex.spark.wire import ID, SEQUENCE, TIME, TYPE
 from tyrex.spark.worker import Task, as_text, events_table, read_rules, results_schema, results_table
@@ -34,6 +38,8 @@ class Shard:
     """Events that the watermark has not passed."""
     begun: bool = False
     """Whether the engine knows when time began."""
+    changes: int = 0
+    """How often its rules have been changed."""
 
     @classmethod
     def new(cls, task: Task, number: int, snapshot: bytes | None = None) -> Shard:
@@ -99,10 +105,23 @@ class Shard:
         order: Any = pc.sort_indices(given, sort_keys=keys)
         return due.take(order).combine_chunks()
 
+    def change(self, steps: Iterable[Step]) -> None:
+        """Change the rules, between the events before the watermark and those from it on."""
+        part = self.task.part_of_shard[self.number]
+        own = [step for step in steps if step.part == part]
+        for step in own:
+            getattr(self.engine, step.action)(step.what)
+        self.changes += bool(own)
+
+    @property
+    def has_calendar(self) -> bool:
+        """Whether the calendar evaluates some rule."""
+        return any(isinstance(rule.plan.trigger, CalendarTimer) for rule in self.engine.rules)
+
     def wakes_at(self, begin: int) -> int | None:
         """The watermark, in milliseconds, at which there is something to do without new events."""
         times = [_extreme(table.column(TIME), "min") for table in self.held]
-        if begin != UNKNOWN:
+        if begin != UNKNOWN and (not self.task.live or self.has_calendar):
             times.append(max(begin, self.watermark))
         if self.engine.stats().open_deadlines:
             times.append(self.watermark)
@@ -149,26 +168,62 @@ def stream_schema(task: Task) -> pa.Schema:
     about = pa.struct(
         [pa.field("problem", pa.string()), pa.field("attributes", pa.map_(pa.string(), pa.string()))]
     )
-    return results_schema(task.composites, lineage=task.lineage).append(pa.field("rejected", about))
+    schema = results_schema(task.composites, lineage=task.lineage, open_ended=task.live)
+    schema = schema.append(pa.field("rejected", about))
+    return schema.append(pa.field("change", _change_type())) if task.live else schema
 
 
-def report(task: Task, found: list[Detections], rows: Sorted | None = None) -> pa.Table | None:
-    """Composite events and rejected ones as rows of the result; None if there are none."""
+def _change_type() -> Any:
+    import pyarrow as pa
+
+    names = pa.list_(pa.string())
+    lists = ("added", "replaced", "removed", "paused", "resumed")
+    return pa.struct(
+        [
+            pa.field("file", pa.string()),
+            pa.field("accepted", pa.bool_()),
+            pa.field("problem", pa.string()),
+            *(pa.field(name, names) for name in lists),
+        ]
+    )
+
+
+def report(
+    task: Task,
+    found: list[Detections],
+    rows: Sorted | None = None,
+    outcomes: Sequence[tuple[Change, Outcome, int]] = (),
+) -> pa.Table | None:
+    """Composite events, rejected ones and changes of rules as rows of the result; None if there are none."""
     import pyarrow as pa
 
     schema = stream_schema(task)
     tables = []
     for detections in found:
         if len(detections):
-            table = results_table(detections, task.composites, lineage=task.lineage)
-            none: Any = pa.nulls(len(table), schema.field("rejected").type)
-            tables.append(table.append_column(schema.field("rejected"), none))
+            table = results_table(detections, task.composites, lineage=task.lineage, open_ended=task.live)
+            for name in ("rejected", "change") if task.live else ("rejected",):
+                none: Any = pa.nulls(len(table), schema.field(name).type)
+                table = table.append_column(schema.field(name), none)
+            tables.append(table)
     if rows is not None:
         for problem, group in (("late", rows.late), ("no valid timestamp", rows.bad)):
             rejected = _rejected(task, group, problem)
             if rejected:
                 tables.append(pa.Table.from_pylist(rejected, schema=schema))
+    if outcomes:
+        tables.append(pa.Table.from_pylist([_told(*one) for one in outcomes], schema=schema))
     return pa.concat_tables(tables) if tables else None
+
+
+def _told(change: Change, outcome: Outcome, moment: int) -> dict[str, Any]:
+    """A change of rules as a row: its id is the same in every attempt."""
+    content = repr((change.modified, change.file, change.text)).encode()
+    return {
+        "timestamp": moment if moment > NEVER else None,
+        "id": blake2b(content, digest_size=16).hexdigest(),
+        "change": {field.name: getattr(outcome, field.name) for field in fields(outcome)},
+    }
 
 
 def _rejected(task: Task, rows: pa.Table, problem: str) -> list[dict[str, Any]]:

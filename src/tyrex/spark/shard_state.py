@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from typing import Any, Protocol
 
+from tyrex.spark.live import Catalogue, Ground
 from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes
 from tyrex.spark.shard import Shard
 from tyrex.spark.worker import Task
@@ -46,6 +47,8 @@ class Page:
     greatest: int = NEVER
     """The greatest time of all events, for shards with timers."""
     timer: int = -1
+    changes: int = 0
+    """How often the rules have been changed."""
 
     @property
     def token(self) -> str:
@@ -57,6 +60,7 @@ _SPARK = {"str": "string", "int": "long"}
 PAGE = ", ".join(f"{field.name} {_SPARK[str(field.type)]}" for field in fields(Page))
 PIECES = "bytes binary"
 CHUNKS = "bytes binary"
+RULES = "record string"
 NUMBER = "number int"
 
 
@@ -87,6 +91,13 @@ class Stored:
     page: ValueState
     pieces: MapState
     chunks: MapState
+    rules: ValueState
+    """The rules that run, where they can change; nothing as long as they are the initial ones."""
+
+    def read_rules(self, ground: Ground) -> Catalogue:
+        """The rules that run."""
+        found = self.rules.get()
+        return Catalogue.read(found[0]) if found else Catalogue.first(ground)
 
     def read_page(self, made_by: str) -> Page:
         """The page; a new one for a shard that has no state."""
@@ -126,6 +137,7 @@ def rebuild(
     """A shard from its state alone."""
     shard = Shard.new(task, number, snapshot)
     shard.watermark = page.snapshot_at
+    shard.changes = page.changes
     shard.begun = page.begin < page.snapshot_at
     for chunk, data in sorted(chunks):
         shard.hold(chunk, from_bytes(data), len(data))
@@ -151,7 +163,8 @@ class Cache:
         if shard is not None and token == page.token:
             self.hits += 1
             return shard
-        if shard is not None and token in page.tokens.split() and shard.watermark >= page.snapshot_at:
+        behind = shard is not None and token in page.tokens.split() and shard.changes == page.changes
+        if shard is not None and behind and shard.watermark >= page.snapshot_at:
             self.caught_up += 1
             return _catch_up(shard, page, stored)
         self.rebuilt += 1

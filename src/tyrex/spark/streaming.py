@@ -12,15 +12,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
 from tyrex.rules import RuleSet
 from tyrex.spark import wire as w
-from tyrex.spark.packing import MAIN, PACKED, RESULTS, pack, unpack
+from tyrex.spark.live import Ground
+from tyrex.spark.packing import CHANGE, MAIN, PACKED, RESULTS, pack, unpack
 from tyrex.spark.planner import SparkPlan
 from tyrex.spark.pushdown import filter_for
 from tyrex.spark.rows import Layout, columns_of, needed, places_of
+from tyrex.spark.rule_stream import INITIAL, RuleStream, ground_of
 from tyrex.spark.shard import stream_schema
 from tyrex.spark.sources import (
     SPARK_TYPES,
@@ -54,6 +57,8 @@ class Prepared:
     streams: list[Stream]
     made_by: str
     """A hash of all that the state depends on."""
+    ground: Ground | None
+    """What rules that come later must fit, if rules come and go."""
 
 
 def prepare(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -> Prepared:
@@ -66,12 +71,19 @@ def prepare(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -
         has_ids=any(stream.id is not None for stream in streams),
     )
     task = task_of(rules, plan, layout, wire, options)
-    parts = (task.wire, task.parts, task.part_of_shard, task.time_zone)
-    return Prepared(task, layout, wire, streams, blake2b(repr(parts).encode(), digest_size=16).hexdigest())
+    ground = ground_of(rules, plan) if options.live else None
+    parts = (task.wire, task.parts, task.part_of_shard, task.time_zone, *([ground] if ground else []))
+    made_by = blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+    return Prepared(task, layout, wire, streams, made_by, ground)
 
 
 def detect_in_stream(
-    events: Events, rules: RuleSet, plan: SparkPlan, options: Options, delay: int
+    events: Events,
+    rules: RuleSet,
+    plan: SparkPlan,
+    options: Options,
+    delay: int,
+    changes: RuleStream | None = None,
 ) -> DataFrame:
     """The composite events of rules over streaming DataFrames; late and bad events are among the rows."""
     from pyspark.sql import functions as sf
@@ -88,6 +100,8 @@ def detect_in_stream(
         for kind in ("calendar", "timers")
     )
     rows = reduce(lambda one, other: one.unionByName(other), _rows(events, plan, prepared))
+    if changes is not None:
+        rows = _with_changes(rows, changes, prepared)
     milliseconds = -(-delay // 1000)
     timed = rows.withWatermark(_AT, f"{milliseconds} milliseconds")
     everywhere = sf.posexplode_outer if clocked else sf.posexplode
@@ -107,7 +121,7 @@ def detect_in_stream(
         return pack(batches, clocked_shards)
 
     task = prepared.task
-    job = Job(task, uuid.uuid4().hex, prepared.made_by, frozenset(calendar))
+    job = Job(task, uuid.uuid4().hex, prepared.made_by, frozenset(calendar), ground=prepared.ground)
     packed = placed.mapInArrow(run_pack, PACKED)
     results = packed.groupBy(w.SHARD).transformWithStateInPandas(
         ShardProcessor(job), outputStructType=RESULTS, outputMode="Append", timeMode="EventTime"
@@ -142,6 +156,39 @@ def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataF
                 for name, other in nothing.items()
             ),
         )
+
+
+def _with_changes(rows: DataFrame, given: RuleStream, prepared: Prepared) -> DataFrame:
+    """The rows of events, and those of changes of rules: each goes to all shards."""
+    from pyspark.sql import functions as sf
+
+    if "://" not in str(given.path) and not Path(given.path).is_dir():
+        raise SourceError(f"there is no directory {given.path} to read changes of rules from: make it first")
+    files = (
+        rows.sparkSession.readStream.format("text")
+        .option("wholetext", True)
+        .option("pathGlobFilter", "*.tesla")
+        .load(str(given.path))
+    )
+    name = sf.element_at(sf.split("_metadata.file_path", "/"), -1)
+    record = sf.to_json(
+        sf.struct(
+            sf.unix_micros("_metadata.file_modification_time").alias("modified"),
+            sf.url_decode(name).alias("file"),
+            sf.col("value").alias("text"),
+        )
+    )
+    everywhere = sf.array(*(sf.lit(number) for number in range(prepared.layout.count)))
+    own = {CHANGE: record, _PLACES: everywhere}
+    blank = [sf.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields]
+    changes = files.where(name != INITIAL).select(
+        *(
+            own[field.name].alias(field.name) if field.name in own else one
+            for field, one in zip(rows.schema.fields, blank, strict=True)
+        ),
+        own[CHANGE].alias(CHANGE),
+    )
+    return rows.withColumn(CHANGE, sf.lit(None).cast("string")).unionByName(changes)
 
 
 def _columns(stream: Stream, plan: SparkPlan, prepared: Prepared) -> dict[str, Column]:

@@ -23,6 +23,8 @@ class Options:
     lineage: bool = False
     ordered: bool = False
     """Whether the result says where each composite event belongs among all."""
+    live: bool = False
+    """Whether rules come and go."""
     since: int | None = None
     """When time begins, if that is before the first event that some rule knows."""
 
@@ -41,6 +43,7 @@ def task_of(rules: RuleSet, plan: SparkPlan, layout: Layout, wire: w.Wire, optio
         time_zone=options.time_zone,
         lineage=options.lineage,
         positions={rule.name: n for n, rule in enumerate(rules.plan.rules)} if options.ordered else None,
+        live=options.live,
     )
 
 

@@ -51,6 +51,8 @@ class Task:
     lineage: bool
     positions: Mapping[str, int] | None = None
     """Where each rule stands; if it is given, the result says where each composite event belongs among all."""
+    live: bool = False
+    """Whether rules come and go, so that there may be types that the result has no column for."""
 
 
 def detect_shards(task: Task, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -150,8 +152,10 @@ _ARROW = {
 }
 
 
-def results_schema(composites: Iterable[EventType], *, lineage: bool, ordered: bool = False) -> pa.Schema:
-    """The columns of a result."""
+def results_schema(
+    composites: Iterable[EventType], *, lineage: bool, ordered: bool = False, open_ended: bool = False
+) -> pa.Schema:
+    """The columns of a result; an open-ended one has also a column for the attributes of other types."""
     import pyarrow as pa
 
     moment = pa.timestamp("us", "UTC")
@@ -162,6 +166,8 @@ def results_schema(composites: Iterable[EventType], *, lineage: bool, ordered: b
         pa.field("rule", pa.string()),
         *(pa.field(type_.name, _struct(type_)) for type_ in composites),
     ]
+    if open_ended:
+        fields.append(pa.field("attributes", pa.map_(pa.string(), pa.string())))
     if lineage:
         event = pa.struct(
             [
@@ -190,12 +196,13 @@ def results_table(
     *,
     lineage: bool,
     places: Sequence[Mapping[str, int]] | None = None,
+    open_ended: bool = False,
 ) -> pa.Table:
     """Composite events as rows: the struct of a row's own type has the attributes, the others are null."""
     import pyarrow as pa
 
     composites = tuple(composites)
-    schema = results_schema(composites, lineage=lineage, ordered=places is not None)
+    schema = results_schema(composites, lineage=lineage, ordered=places is not None, open_ended=open_ended)
     events = list(found)
     columns: dict[str, Any] = {
         "type": [event.type for event in events],
@@ -209,6 +216,12 @@ def results_table(
         columns[type_.name] = pa.array(
             [dict(event.attributes) if event.type == type_.name else None for event in events],
             schema.field(type_.name).type,
+        )
+    if open_ended:
+        known = {type_.name for type_ in composites}
+        columns["attributes"] = pa.array(
+            [None if event.type in known else _as_texts(event.attributes) for event in events],
+            schema.field("attributes").type,
         )
     if lineage:
         columns["lineage"] = pa.array([_lineage(event) for event in events], schema.field("lineage").type)
@@ -224,10 +237,14 @@ def _lineage(event: Event) -> list[dict[str, Any]]:
             "type": part.type,
             "timestamp": part.timestamp,
             "id": part.id,
-            "attributes": [(name, None if v is None else as_text(v)) for name, v in part.attributes.items()],
+            "attributes": _as_texts(part.attributes),
         }
         for part in event.lineage
     ]
+
+
+def _as_texts(attributes: Mapping[str, object]) -> list[tuple[str, str | None]]:
+    return [(name, None if value is None else as_text(value)) for name, value in attributes.items()]
 
 
 def as_text(value: object) -> str:
