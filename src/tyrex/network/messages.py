@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from tyrex.events import LAST_TIMESTAMP
 from tyrex.tesla.types import ValueType
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 
 BEGINNING = -(2**63)
 """Before all time."""
-END = 2**63 - 1
-"""After all time."""
+END = LAST_TIMESTAMP
+"""The end of all time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+import tyrex.plan.partition as p
 from tyrex.network.control.rulebook import TypeKey, key_of, needs, read_group
 from tyrex.network.control.settings import Mode, Strategy
 from tyrex.network.data.interface import Split, Task
 from tyrex.network.messages import Deploy, Group, Part, PartMode, Tree, TypeDeclared
-from tyrex.plan import partition as p
 from tyrex.tesla.types import AttributeType, EventType
 
 
@@ -110,7 +110,7 @@ def divide(
         children=tuple(deploys),
         start=job.start,
         horizon=job.horizon,
-        types=job.types,
+        types=_with_composites(job.types, here, key),
         groups=tuple(here),
         parts=job.parts,
         everything=job.everything,
@@ -119,6 +119,15 @@ def divide(
         adaptive=strategy.adaptive,
     )
     return Division(task, deploys)
+
+
+def _with_composites(
+    types: Mapping[str, EventType], groups: list[Group], key: TypeKey
+) -> dict[str, EventType]:
+    every = dict(types)
+    for group in groups:
+        every |= {rule.defines.name: rule.defines for rule in read_group(group.rules, key)}
+    return every
 
 
 def _ask_for_all(

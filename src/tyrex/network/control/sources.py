@@ -42,6 +42,8 @@ class Sources:
         self._numbers = 0
         self.time = BEGINNING
         """Everything up to here has been published; what comes for an earlier time is late."""
+        self.closed = BEGINNING
+        """The same for trees: the end of time where there is no source that could publish anything."""
 
     def __len__(self) -> int:
         return sum(map(len, self._log))
@@ -128,9 +130,7 @@ class Sources:
                 plain = field.name.removeprefix(SEPARATOR)
                 if field.name == ORIGIN:
                     columns.append(
-                        pa.DictionaryArray.from_arrays(
-                            pa.array(np.zeros(count, np.int32)), pa.array([self.origin])
-                        )
+                        pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), pa.array([self.origin]))
                     )
                 elif field.name == NUMBER:
                     columns.append(pa.array(np.arange(self._numbers + 1, self._numbers + 1 + count)))
@@ -157,10 +157,10 @@ class Sources:
             reached = min(self._told.get(client, BEGINNING) for client in self._advertised)
         else:
             reached = END
-        if reached < END:
+        if self._advertised or self._lateness is not None:
             self.time = max(self.time, reached)
-            return self.time
-        return END
+        self.closed = max(self.time, reached)
+        return self.closed
 
     def log(self, after: int) -> tuple[Block, ...]:
         """All events behind a moment that were published, by type, each type in order."""

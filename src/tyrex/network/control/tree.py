@@ -22,6 +22,8 @@ class Place:
     """The advertisement table: what comes from each child."""
     subscribed: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The subscription table: what the sinks behind each child want."""
+    wanted: tuple[str, ...] = ()
+    """What the parent was told that sinks want, here and below."""
     announced: bool = False
     """Whether the tree stands, as far as this processor sees, and its parent was told."""
     delivered: dict[str, int] = field(default_factory=dict)
