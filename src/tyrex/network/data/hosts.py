@@ -8,7 +8,7 @@ that was reached, with its rules paused so that nothing is detected again, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -70,6 +70,8 @@ class Hosting:
     """In the order of `since`."""
     horizon: Mapping[str, int]
     """The types that they look at, and for how long."""
+    terminators: frozenset[str]
+    """The types of the events that they are evaluated on."""
     in_order: bool
     """Whether they have state that is more than a window: then no event that matters for them is ever late."""
     timed: bool
@@ -100,14 +102,13 @@ class Host:
         hosting = self.hosting
         own = {type_: fresh for type_, fresh in move.fresh.items() if type_ in hosting.horizon}
         if not hosting.in_order and not move.behind.isdisjoint(hosting.horizon):
-            if not own:
-                self._living.stale = True  # a terminator may never come: wait for one
-                return
             self._living.stale = True
+        if self._living.stale:
+            if hosting.terminators.isdisjoint(own):
+                return  # it is made anew when there is something to find, from what the log has then
+            self._replay(move)
         if not own and not hosting.timed:
             return
-        if self._living.stale:
-            self._replay(move)
         self._work.fed += sum(len(fresh.rows) for fresh in own.values())
         yield from self._living.feed(own, move.after, move.upto)
 

@@ -18,7 +18,7 @@ class Clock:
     """Up to when everybody has sent everything."""
 
     def __init__(self, children: Iterable[str]) -> None:
-        self._reached = {child: NEVER for child in children} | {_OWN: NEVER}
+        self._reached = dict.fromkeys(children, NEVER) | {_OWN: NEVER}
 
     def local(self, upto: int) -> None:
         """The processor's own sources have reached a moment."""
