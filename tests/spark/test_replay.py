@@ -226,6 +226,22 @@ def test_rows_are_the_same_however_the_replay_is_cut_and_restarted(tmp_path: Pat
     assert len(whole) == len(found) == 126
 
 
+def test_rows_that_were_given_long_ago_are_given_again(tmp_path: Path) -> None:
+    """The files are read from the beginning, and the same rows come again, also those of bad lines."""
+    path = Path(as_lines(tmp_path, history(40)))
+    path.write_text(BAD + "\n" + path.read_text())
+    source = reader(str(path), speed="fastest")
+    offsets = [source.initialOffset()]
+    rows = []
+    for _ in range(4):
+        offsets.append(source.latestOffset(offsets[-1], ReadMaxRows(10)))
+        rows.append(rows_of(source, *offsets[-2:]))
+        source.commit(offsets[-1])
+    assert [len(some) for some in rows] == [11, 10, 10, 10]
+    for number in (3, 0, 2):
+        assert rows_of(source, *offsets[number : number + 2]) == rows[number]
+
+
 def test_files_that_were_changed_under_a_checkpoint_are_refused(tmp_path: Path) -> None:
     """A replay can't go on in files that end before the place to which it came."""
     path = as_lines(tmp_path, history(10))

@@ -58,6 +58,8 @@ def detect(
     count = shards or _usual_shards(sources[0].frame)
     options = Options(count, time_zone, None if until is None else to_microseconds(until), lineage)
     if not any(source.frame.isStreaming for source in sources):
+        if any(source.problem is not None for source in sources):
+            raise SourceError("a table has no `problem`: leave the rows out that are no events")
         if live is not None:
             raise SourceError("rules can change over streams only: give tables the rules themselves")
         found = detect_in_table(events, rules, plan_spark(rules), options)

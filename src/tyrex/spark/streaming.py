@@ -143,11 +143,17 @@ def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataF
     """The rows of each source, read once, each with its time and the shards that it goes to, perhaps none."""
     from pyspark.sql import functions as sf
 
+    tell = any(source.problem is not None for source in frames_of(events))
+    nothing = _nothing(prepared.wire)
     for source, streams in by_source(events, prepared.streams):
         time = time_of(source.frame, source.timestamp, "an input")
+        problem = sf.lit(None).cast("string") if source.problem is None else sf.col(source.problem)
+        if source.problem is not None:
+            time = sf.when(problem.isNull(), time)
         valid = time.between(FIRST_TIMESTAMP, LAST_TIMESTAMP)
         branches = [(is_of(stream, events), _columns(stream, plan, prepared)) for stream in streams]
-        nothing = _nothing(prepared.wire)
+        if source.problem is not None:
+            branches.insert(0, (problem.isNotNull(), nothing | {_PLACES: sf.array(sf.lit(0))}))
         yield source.frame.select(
             sf.when(valid, sf.timestamp_micros(time)).alias(_AT),
             time.alias(w.TIME),
@@ -155,6 +161,7 @@ def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataF
                 _choose([(is_of, columns[name]) for is_of, columns in branches], other).alias(name)
                 for name, other in nothing.items()
             ),
+            *([problem.alias(w.PROBLEM)] if tell else []),
         )
 
 

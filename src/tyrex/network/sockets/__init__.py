@@ -1,0 +1,1 @@
+"""Processors as processes: brokers that talk over sockets, and clients of them."""
