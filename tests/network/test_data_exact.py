@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.engine import random_rules as every_construct
@@ -13,7 +12,6 @@ from tests.plan import deployment
 
 from tyrex import TeslaError, parse
 from tyrex.plan import CalendarTimer
-from tyrex.plan.partition import Mode
 
 END = 40_000_000
 

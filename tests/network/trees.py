@@ -12,7 +12,7 @@ from tyrex import Engine, Event, RuleSet
 from tyrex.network.blocks import NUMBER, ORIGIN, Block, block_of
 from tyrex.network.data.interface import Split, Step, Task
 from tyrex.network.data.tree import LocalTree
-from tyrex.network.messages import BEGINNING, Awaken, Group, Part, PartMode, Retune
+from tyrex.network.messages import BEGINNING, Group, Part, PartMode
 from tyrex.network.messages import Tree as TreeName
 from tyrex.plan.partition import Mode, PartialRule, Site, parse_partial, partition
 
@@ -114,8 +114,7 @@ def tasks(places: Places, rules: RuleSet, mode: Mode = Mode.EXACT) -> dict[str, 
             partials = [parse_partial(text, types) for text in part.partial_rules]
             shares = {s.site: s.rules for s in partition(partials, sites, mode).shares if s.site != name}
             splits.append(Split(None, part.number, _give(given, shares)))
-        for child, every in given.items():
-            parts[child] = every
+        parts |= given
         made[name] = Task(
             tree=TREE,
             name=name,
@@ -140,7 +139,7 @@ def _name_of(rules: RuleSet, text: str) -> str:
 def _give(
     given: dict[str, list[Part]], shares: Mapping[str, Sequence[PartialRule]]
 ) -> dict[str, tuple[int, ...]]:
-    numbers = {}
+    numbers: dict[str, tuple[int, ...]] = {}
     for site, partial_rules in shares.items():
         number = len(given[site])
         keep = max((max(rule.horizon.values()) for rule in partial_rules), default=0)
@@ -159,7 +158,6 @@ class Driven:
     places: Places
     trees: dict[str, LocalTree]
     up: dict[str, deque[Step]] = field(default_factory=lambda: defaultdict(deque))
-    down: dict[str, deque[Awaken | Retune]] = field(default_factory=lambda: defaultdict(deque))
     composites: list[Event] = field(default_factory=list)
     travelled: Counter[tuple[str, str, str, int]] = field(default_factory=Counter)
     """For each sender, and each event by type, origin and number, how often it went up."""
@@ -173,8 +171,7 @@ class Driven:
         while True:
             actions: list[tuple[str, str]] = [("publish", name) for name in coming if reached[name] < end]
             actions += [("up", name) for name, queue in self.up.items() if queue]
-            actions += [("down", name) for name, queue in self.down.items() if queue]
-            if not actions:
+                if not actions:
                 break
             kind, name = random.choice(actions)
             if kind == "publish":
@@ -187,20 +184,13 @@ class Driven:
                     due.append(coming[name].popleft())
                 self.trees[name].local(blocks(due, self.trees[name].task), upto)
                 self._stepped(random, name)
-            elif kind == "up":
+            else:
                 parent = self.places.parents[name]
                 assert parent is not None
                 step = self.up[name].popleft()
                 self.trees[parent].received(name, step.up, step.upto, step.answered)
                 self._stepped(random, parent)
-            else:
-                message = self.down[name].popleft()
-                if isinstance(message, Awaken):
-                    self.trees[name].awakened(message)
-                else:
-                    self.trees[name].retuned(message)
-                self._stepped(random, name)
-            if not any(self.up.values()) and not any(self.down.values()):
+            if not any(self.up.values()):
                 for other in self.trees:
                     self._step(other)
 
@@ -212,8 +202,6 @@ class Driven:
         step = self.trees[name].step()
         for block in step.composites:
             self.composites += list(block.events())
-        for child, message in step.down:
-            self.down[child].append(message)
         for block in step.up:
             origins: Any = block.table.column(ORIGIN).to_pylist()
             numbers: Any = block.table.column(NUMBER).to_pylist()
@@ -223,7 +211,6 @@ class Driven:
         if self.places.parents[name] is not None and news:
             self.told[name] = step.upto
             self.up[name].append(step)
-
 
 
 def blocks(events: Iterable[Placed], task: Task) -> list[Block]:
@@ -237,7 +224,9 @@ def blocks(events: Iterable[Placed], task: Task) -> list[Block]:
     return found
 
 
-def run(random: Random, places: Places, made: Mapping[str, Task], history: Sequence[Placed], end: int) -> Driven:
+def run(
+    random: Random, places: Places, made: Mapping[str, Task], history: Sequence[Placed], end: int
+) -> Driven:
     """All processors of a tree, run to the end."""
     driven = Driven(places, {name: LocalTree(task) for name, task in made.items()})
     driven.run(random, history, end)

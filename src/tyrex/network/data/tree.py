@@ -17,11 +17,10 @@ from tyrex.network.data.hosts import Fresh, Host, Move, Work
 from tyrex.network.data.interface import Step, Task
 from tyrex.network.data.log import Log
 from tyrex.network.data.order import NEVER, Clock, Inbox
-from tyrex.network.messages import Awaken, Retune
 
 
 class LocalTree:
-    """The data plane of one epoch of one tree at one processor; see `interface.TreeData`."""
+    """The data plane of one epoch of one tree at one processor, where everything is pushed."""
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -51,14 +50,6 @@ class LocalTree:
             self._inbox.put(block)
         if upto is not None:
             self._clock.child(child, upto)
-
-    def awakened(self, awaken: Awaken) -> None:
-        """Take a question of the parent."""
-        raise NotImplementedError
-
-    def retuned(self, retune: Retune) -> None:
-        """Take from the parent which parts are pushed and which are kept from now on."""
-        raise NotImplementedError
 
     # What goes out
 
