@@ -226,6 +226,22 @@ def test_rows_are_the_same_however_the_replay_is_cut_and_restarted(tmp_path: Pat
     assert len(whole) == len(found) == 126
 
 
+def test_rows_that_were_given_long_ago_are_given_again(tmp_path: Path) -> None:
+    """The files are read from the beginning, and the same rows come again, also those of bad lines."""
+    path = Path(as_lines(tmp_path, history(40)))
+    path.write_text(BAD + "\n" + path.read_text())
+    source = reader(str(path), speed="fastest")
+    offsets = [source.initialOffset()]
+    rows = []
+    for _ in range(4):
+        offsets.append(source.latestOffset(offsets[-1], ReadMaxRows(10)))
+        rows.append(rows_of(source, *offsets[-2:]))
+        source.commit(offsets[-1])
+    assert [len(some) for some in rows] == [11, 10, 10, 10]
+    for number in (3, 0, 2):
+        assert rows_of(source, *offsets[number : number + 2]) == rows[number]
+
+
 def test_files_that_were_changed_under_a_checkpoint_are_refused(tmp_path: Path) -> None:
     """A replay can't go on in files that end before the place to which it came."""
     path = as_lines(tmp_path, history(10))
@@ -289,6 +305,25 @@ def test_types_whose_attributes_have_no_common_column_are_replayed_one_by_one(tm
     assert [(row["v"], row["sequence"]) for row in rows] == [(1, 0), (3, 2)]
 
 
+def by_type(folder: Path) -> list[str]:
+    """A file for each type, whose events do not say it, with the time in a column of another name."""
+    (folder / "temps.csv").write_text("at,area,value\n1,A,50\n4,A,30\n")
+    (folder / "smokes.csv").write_text("at,area\n2,A\n3,B\n")
+    return [f"Temp={folder / 'temps.csv'}", f"Smoke={folder / 'smokes.csv'}"]
+
+
+def test_several_inputs_are_merged_by_time(tmp_path: Path) -> None:
+    """Also as `tyrex run` names them: by type, and with another key for the time."""
+    options = {"paths": json.dumps(by_type(tmp_path)), "rules": TYPES, "timestamp": "at"}
+    rows = [row for batch in settings_of(options).tape().all_rows() for row in batch.to_pylist()]
+    assert [(row["type"], row["area"], row["value"]) for row in rows] == [
+        ("Temp", "A", 50.0),
+        ("Smoke", "A", None),
+        ("Smoke", "B", None),
+        ("Temp", "A", 30.0),
+    ]
+
+
 def test_the_pace_is_that_of_the_clock_times_the_speed() -> None:
     """From where it began."""
     assert Pace(60, 1_000_000, 50).due(3_000_000) == 50 + 120_000_000
@@ -312,7 +347,7 @@ def test_rules_over_a_replay_find_what_they_find_over_the_events(spark: SparkSes
     wanted = expected(rules, sorted(events, key=lambda event: event.timestamp))
     assert wanted
 
-    stream = replayed(spark, path, maxEventsPerTrigger=30)
+    stream = replayed(spark, path, maxEventsPerTrigger=50)
     rows: list[Any] = []
     run(stream.transform(detect, rules, delay="10 s"), tmp_path / "checkpoint", rows)
     rows += finish(stream, rules, tmp_path / "checkpoint").collect()

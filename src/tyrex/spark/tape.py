@@ -75,11 +75,10 @@ class _Piece:
 
 @dataclass(frozen=True)
 class _Bad:
-    """Data that is no event, and how many events were read before it."""
+    """Data that is no event."""
 
     source: str
     data: Rejected
-    after: int
 
 
 class Tape:
@@ -127,7 +126,7 @@ class Tape:
                     end, at = piece.first + stop, piece.turns[stop - 1]
                 if end < piece.end:
                     break
-        bad = self._bad_begin + sum(one.after <= end for one in self._bad)
+        bad = self._bad_seen
         if (end, bad) == (start.events, start.rejected):
             if self._trouble is not None and end == self._read:
                 raise self._trouble
@@ -216,7 +215,7 @@ class Tape:
         return True
 
     def _taker(self, source: str) -> OnRejected:
-        return lambda data: self._bad.append(_Bad(source, data, self._read))
+        return lambda data: self._bad.append(_Bad(source, data))
 
     # --- Rows -----------------------------------------------------------------------------------------------
 

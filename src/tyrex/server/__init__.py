@@ -1,0 +1,1 @@
+"""The server: the engine behind HTTP, with a log that survives crashes."""
