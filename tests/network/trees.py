@@ -171,7 +171,7 @@ class Driven:
         while True:
             actions: list[tuple[str, str]] = [("publish", name) for name in coming if reached[name] < end]
             actions += [("up", name) for name, queue in self.up.items() if queue]
-                if not actions:
+            if not actions:
                 break
             kind, name = random.choice(actions)
             if kind == "publish":
