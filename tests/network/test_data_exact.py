@@ -25,7 +25,7 @@ def test_a_tree_finds_what_one_engine_finds(seed: int) -> None:
     except TeslaError:
         return
     places = trees.random_places(random, deployment.TYPES)
-    history = trees.place(random, places, deployment.plain_history(random))
+    history = trees.place(random, places, deployment.plain_history(random, rules.plan.types_needed))
     driven = trees.run(random, places, trees.tasks(places, rules), history, END)
     assert trees.known(driven.composites) == trees.known(trees.central(rules, history, END))
     assert set(driven.travelled.values()) <= {1}
