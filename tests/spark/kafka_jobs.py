@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 from tests.spark.jobs import QUICK_START
-from tests.spark.kafka_jars import connector_jars
 
+from tyrex.spark.jars import connector_jars
 from tyrex.spark.session import close, session
 
 PACKAGE = "org.apache.commons:commons-csv:1.14.1"
