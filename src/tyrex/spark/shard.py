@@ -194,6 +194,7 @@ def report(
     found: list[Detections],
     rows: Sorted | None = None,
     outcomes: Sequence[tuple[Change, Outcome, int]] = (),
+    before: Sorted | None = None,
 ) -> pa.Table | None:
     """Composite events, rejected ones and changes of rules as rows of the result; None if there are none."""
     import pyarrow as pa
@@ -207,8 +208,10 @@ def report(
                 none: Any = pa.nulls(len(table), schema.field(name).type)
                 table = table.append_column(schema.field(name), none)
             tables.append(table)
-    if rows is not None:
-        for problem, group in (("late", rows.late), ("no valid timestamp", rows.bad)):
+    for given in (before, rows):
+        if given is None:
+            continue
+        for problem, group in (("late", given.late), ("no valid timestamp", given.bad)):
             rejected = _rejected(task, group, problem)
             if rejected:
                 tables.append(pa.Table.from_pylist(rejected, schema=schema))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from tyrex.engine.engine import Moment
 from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
 from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, ValueType
@@ -36,6 +37,18 @@ class Source:
     columns: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
     problem: str | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """Tables with what came before a stream: the rules run over them, and go on with the stream.
+
+    The history ends, and the stream begins, at the moment `before`: what the tables have from then on is left out, as
+    is what the stream has before.
+    """
+
+    events: Events
+    before: Moment
 
 
 Events: TypeAlias = "DataFrame | Source | Mapping[str, DataFrame | Source]"
