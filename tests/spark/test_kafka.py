@@ -91,7 +91,17 @@ def test_from_topic_to_topic_nothing_is_lost_however_often_it_is_killed(
         last = [*command, "once"]
     else:
         ends = [rules, f"kafka://{kafka}/{topic}", "-o", f"kafka://{kafka}/{out}"]
-        command = [COMMAND, "run", *ends, "--checkpoint", checkpoint, "--delay", "20s", "--master", "local[2]"]
+        command = [
+            COMMAND,
+            "run",
+            *ends,
+            "--checkpoint",
+            checkpoint,
+            "--delay",
+            "20s",
+            "--master",
+            "local[2]",
+        ]
         last = [*command, "--once", "--flush"]
     with feeder(kafka, tmp_path) as other_end:
         lots = [events[start : start + 12] for start in range(0, len(events), 12)]
