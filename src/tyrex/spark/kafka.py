@@ -58,7 +58,7 @@ class TopicWriter:
 
     def write(self, batch: int | None, messages: Sequence[tuple[str, str]]) -> None:
         """Write keys and values, in their order in each partition of the topic; without a number, at least once."""
-        from py4j.protocol import Py4JError
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
         from pyspark.errors import PySparkException
 
         if not messages:
