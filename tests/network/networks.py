@@ -17,6 +17,7 @@ from tyrex.tesla.types import AttributeType, ValueType
 
 MS = 1000
 HEARTBEAT = 100 * MS
+"""Of networks whose messages are looked at."""
 
 
 def type_of(name: str, **attributes: str) -> EventType:
@@ -36,10 +37,11 @@ class Watched(SimulatedNetwork):
         mode: Mode = Mode.EXACT,
         weights: Mapping[str, int] | None = None,
         lateness: int | None = 0,
+        heartbeat: int = HEARTBEAT,
     ) -> None:
         self.log: list[tuple[int, str, str, Message]] = []
-        super().__init__(heartbeat=HEARTBEAT, watch=lambda *sent: self.log.append(sent))
-        self._settings = Settings(STRATEGIES[strategy], mode, heartbeat=HEARTBEAT, lateness=lateness)
+        super().__init__(heartbeat=heartbeat, watch=lambda *sent: self.log.append(sent))
+        self._settings = Settings(STRATEGIES[strategy], mode, heartbeat=heartbeat, lateness=lateness)
         self._weights = weights or {}
         self._data = data
         for name in sorted({name for edge in edges for name in edge}):
