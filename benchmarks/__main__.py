@@ -27,9 +27,12 @@ COMMANDS = (
     "memory",
     "paper",
     "parsing",
+    "spark_batch",
+    "spark_sql",
+    "spark_flink",
     "compare",
 )
-WITH_PEERS = ("paper", "compare")
+WITH_PEERS = ("paper", "spark_flink", "compare")
 
 
 def command_line(name: str, *, quick: bool, peers: bool) -> list[str]:
