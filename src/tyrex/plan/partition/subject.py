@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tyrex.plan.conditions import aggregates_in
+from tyrex.plan.model import RulePlan
 from tyrex.plan.partition.model import Absence, Part, PartialRule, Site
 from tyrex.tesla.checked import CheckedRule
 from tyrex.tesla.expressions import (
@@ -94,16 +96,16 @@ class Ownership:
 
 
 def ownerships(sites: Sequence[Site], subjects: Iterable[Subject], made: frozenset[str]) -> list[Ownership]:
-    """What each site has and has not, of the types that matter."""
+    """What each site has and has not, of the types that matter; not for sites that have none of them."""
     needed = frozenset(name for subject in subjects for name in subject.types)
-    anywhere = frozenset(name for site in sites for name in site.types)
-    found = []
-    for site in sites:
-        others = frozenset(name for other in sites if other is not site for name in other.types)
-        found.append(
-            Ownership(site.name, site.types & needed, (others & needed) | made, needed - anywhere - made)
-        )
-    return found
+    having = [(site.name, site.types & needed) for site in sites]
+    count = Counter(name for _, types in having for name in types)
+    nowhere = needed - count.keys() - made
+    return [
+        Ownership(name, here, made | {one for one in count if count[one] > (one in here)}, nowhere)
+        for name, here in having
+        if here
+    ]
 
 
 def subject_of_rule(rule: CheckedRule, in_order: bool) -> Subject:
@@ -137,6 +139,17 @@ def subject_of_partial(rule: PartialRule) -> Subject:
     return Subject(rule.parts, rule.absences, (), in_order=False, consuming=False)
 
 
+def subjects_of(
+    group: Sequence[RulePlan] | Sequence[PartialRule],
+) -> tuple[list[Subject], frozenset[str]]:
+    """A group of rules, or partial rules, in the form in which they are split; and the types that they make."""
+    rules = [item for item in group if isinstance(item, RulePlan)]
+    in_order = bool(rules) and has_state([plan.rule for plan in rules])
+    subjects = [subject_of_rule(plan.rule, in_order) for plan in rules]
+    subjects += [subject_of_partial(item) for item in group if isinstance(item, PartialRule)]
+    return subjects, frozenset(plan.defines.name for plan in rules)
+
+
 def has_state(rules: Sequence[CheckedRule]) -> bool:
     """Whether a group of rules has state that is more than a window."""
     if len(rules) > 1:
@@ -162,7 +175,12 @@ def normal(conditions: Iterable[Expression]) -> tuple[Expression, ...]:
                 found[Compare("=", part, Literal(True))] = None  # in parentheses a value means an equality
             else:
                 found[part] = None
-    return tuple(found)
+    return constraints_last(found)
+
+
+def constraints_last(conditions: Iterable[Expression]) -> tuple[Expression, ...]:
+    """Each condition once, time constraints after the others, as text has them."""
+    return tuple(sorted(dict.fromkeys(conditions), key=lambda c: isinstance(c, Precedes)))
 
 
 def moved(expression: Expression, places: dict[int, int]) -> Expression:
