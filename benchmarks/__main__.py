@@ -28,11 +28,9 @@ COMMANDS = (
     "paper",
     "parsing",
     "spark_batch",
-    "spark_sql",
-    "spark_flink",
     "compare",
 )
-WITH_PEERS = ("paper", "spark_flink", "compare")
+WITH_PEERS = ("paper", "compare")
 
 
 def command_line(name: str, *, quick: bool, peers: bool) -> list[str]:
