@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tests.network.simulated import SimulatedNetwork
 
 from tyrex.events import Event
 from tyrex.network.control.settings import STRATEGIES, Mode, Settings
-from tyrex.network.data.interface import Task, TreeData
+from tyrex.network.data.interface import Task
 from tyrex.network.messages import Message
 from tyrex.network.processor import Processor
 from tyrex.tesla import EventType
@@ -31,7 +32,7 @@ class Watched(SimulatedNetwork):
     def __init__(
         self,
         edges: Mapping[tuple[str, str], int],
-        data: Callable[[Task], TreeData],
+        data: Callable[[Task], Any],
         strategy: str = "ST",
         *,
         mode: Mode = Mode.EXACT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from tests.engine.random_rules import ATTRIBUTES, DECLARATIONS, PRIMITIVE, random_history, random_rules
 from tests.network.networks import MS, Watched, type_of
@@ -12,7 +13,7 @@ from tests.network.networks import MS, Watched, type_of
 from tyrex.engine import Engine
 from tyrex.events import Event
 from tyrex.network.control.settings import Mode
-from tyrex.network.data.interface import Task, TreeData
+from tyrex.network.data.interface import Task
 from tyrex.rules import RuleSet
 from tyrex.tesla.durations import SECOND
 
@@ -71,7 +72,7 @@ class Scenario:
         return DECLARATIONS + "\n".join(rule.canonical_text for rule in self.rules)
 
     def start(
-        self, data: Callable[[Task], TreeData], strategy: str, mode: Mode = Mode.EXACT
+        self, data: Callable[[Task], Any], strategy: str, mode: Mode = Mode.EXACT
     ) -> tuple[Watched, int]:
         """The network at rest, with sources, rules and sinks; and the moment when the events begin."""
         network = Watched(self.edges, data, strategy, mode=mode, heartbeat=500 * MS)
