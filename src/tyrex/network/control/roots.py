@@ -79,8 +79,13 @@ def job_of_root(
     filters: Iterable[str],
     settings: Settings,
     outbox: Outbox,
+    *,
+    again: bool,
 ) -> Job:
-    """What a root has to detect: the rules that are wanted, and the primitive events that sinks want."""
+    """What a root has to detect: the rules that are wanted, and the primitive events that sinks want.
+
+    `again` says whether sinks have got something in an earlier epoch, so that state may be lost.
+    """
     wanted = tuple(filters)
     for who, problem in agreed.refused:
         outbox.note_once(Kind.REFUSED, f"the rules {who} do not fit the others: {problem}")
@@ -95,7 +100,7 @@ def job_of_root(
         rules = read_group(group.rules, key)
         distance = reach(rules, settings.replay)
         horizon = max(horizon, distance)
-        if remembers(rules) and min(group.since) <= start - distance:
+        if again and remembers(rules) and min(group.since) <= start - distance:
             names = ", ".join(rule.name for rule in rules)
             text = f"of the state of {names}, what is older than {settings.replay} windows counts no longer"
             outbox.note(Kind.LOST, text)
