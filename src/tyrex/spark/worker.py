@@ -224,11 +224,13 @@ def results_table(
     composites = tuple(composites)
     schema = results_schema(composites, lineage=lineage, ordered=places is not None, open_ended=open_ended)
     numbers: dict[str, list[int]] = {}
-    if lineage or open_ended or places is not None:
+    tables = found.tables()
+    new_types = open_ended and not tables.keys() <= {type_.name for type_ in composites}
+    if lineage or new_types or places is not None:
         for number, event in enumerate(found):
             numbers.setdefault(event.type, []).append(number)
     made = []
-    for name, table in found.tables().items():
+    for name, table in tables.items():
         columns: dict[str, Any] = {"type": pa.array([name], pa.string()).take(_zeros(len(table)))}
         for column in ("timestamp", "id", "rule"):
             columns[column] = table.column(column).cast(schema.field(column).type)
