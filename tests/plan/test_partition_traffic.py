@@ -171,6 +171,35 @@ def test_where_order_counts_nothing_is_held_back(name: str) -> None:
     assert "B() send B" in texts
 
 
+def test_with_consumption_no_selection_is_known() -> None:
+    """The last C may be gone, so any C with an E counts for the terminator."""
+    rules = parse(
+        DECLARATIONS
+        + "define X() from A() and last C() within 5 min from A and each E() within 5 min from C "
+        + "and last B() within 5 min from A consuming C"
+    )
+    split = partition(rules.plan.rules, [Site("2", frozenset("ACE")), Site("3", frozenset("B"))])
+    assert [" ".join(rule.text.split()) for rule in split.share("2")] == [
+        "A() and each C() within 5 min from A and last E() within 5 min from C send A",
+        "C() send C",
+        "E() send E",
+    ]
+
+
+def test_a_last_event_is_sent_though_another_does_not_fit_it() -> None:
+    """That no C fits the last B does not make an older B the last one; that there is no C at all ends it."""
+    rules = parse(
+        DECLARATIONS
+        + "define X() from A() and last B() within 5 min from A and last C(v = B.v) within 5 min from A "
+        + "and last D() within 5 min from A"
+    )
+    split = partition(rules.plan.rules, [Site("2", frozenset("ABC")), Site("3", frozenset("D"))])
+    texts = [" ".join(rule.text.split()) for rule in split.share("2")]
+    assert "A() and last B() within 5 min from A and last C() within 5 min from A send B" in texts
+    fitting = "last B() within 5 min from A and last C(v = B.v) within 5 min from A"
+    assert f"A() and {fitting} send A" in texts
+
+
 def test_rules_that_feed_each_other_stay_together() -> None:
     """What the group makes comes from nowhere else, so nobody else combines it."""
     rules = parse(

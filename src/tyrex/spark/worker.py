@@ -151,6 +151,8 @@ def events_table(wire: Wire, rows: pa.RecordBatch | pa.Table) -> pa.Table:
     numbers: Any = rows.column(TYPE)
     ticks: Any = pc.equal(numbers, pa.scalar(TICK, pa.int32()))
     indices: Any = pc.if_else(ticks, pa.scalar(len(wire.types), pa.int32()), numbers)
+    if isinstance(indices, pa.ChunkedArray):  # they would be looked at one by one
+        indices = indices.combine_chunks()
     columns: dict[str, Any] = {
         "type": pa.DictionaryArray.from_arrays(indices, names),
         "timestamp": rows.column(TIME).cast(pa.timestamp("us")),
