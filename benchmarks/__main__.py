@@ -23,6 +23,7 @@ COMMANDS = (
     "threads",
     "beginnings",
     "many_rules",
+    "network_data",
     "tesla_load",
     "memory",
     "paper",

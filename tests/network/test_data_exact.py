@@ -12,6 +12,7 @@ from tests.plan import deployment
 
 from tyrex import TeslaError, parse
 from tyrex.plan import CalendarTimer
+from tyrex.plan.partition import Mode
 
 END = 40_000_000
 
@@ -61,3 +62,20 @@ def test_a_tree_that_pulls_finds_the_same(seed: int) -> None:
     driven = trees.run(random, places, made, history, END, period=period, slowly=random.random() < 0.8)
     assert trees.known(driven.composites) == trees.known(trees.central(rules, history, END))
     assert set(driven.travelled.values()) <= {1}
+
+
+@given(st.integers(min_value=0, max_value=2**32))
+def test_the_papers_partial_rules_run_on_the_same_machinery(seed: int) -> None:
+    """They may lose composites, but no event comes twice and none stays behind."""
+    random = Random(seed)
+    try:
+        rules = parse(deployment.sequence_text(random))
+    except TeslaError:
+        return
+    places = trees.random_places(random, deployment.TYPES)
+    events = deployment.plain_history(random, rules.plan.types_needed)
+    history = trees.place(random, places, events)
+    driven = trees.run(random, places, trees.tasks(places, rules, Mode.PAPER), history, END)
+    assert set(driven.travelled.values()) <= {1}
+    assert {event.type for event in driven.composites} <= {"X"}
+    assert all(tree.time == END and tree.counts()["waiting"] == 0 for tree in driven.trees.values())
