@@ -29,6 +29,7 @@ COMMANDS = (
     "paper",
     "parsing",
     "spark_batch",
+    "spark_sql",
     "compare",
 )
 WITH_PEERS = ("paper", "compare")
