@@ -30,6 +30,7 @@ COMMANDS = (
     "parsing",
     "spark_batch",
     "spark_sql",
+    "spark_streaming",
     "compare",
 )
 WITH_PEERS = ("paper", "compare")
