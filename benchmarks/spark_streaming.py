@@ -4,14 +4,15 @@
 
 A hundred rules about fires in a thousand areas, divided by area. `rate`: micro-batches of Parquet files, the same for
 both; the empty function takes the packed rows from Spark and does nothing with them. `state`: small micro-batches of a
-query whose shards hold about 20 MB each, beside one whose shards hold next to nothing. A micro-batch counts from its
-trigger to its commit, as Spark tells it. All queries run in one session.
+query whose shards hold about 20 MB each, beside one whose shards hold next to nothing and which finds the same. A
+micro-batch counts from its trigger to its commit, as Spark tells it. All queries run in one session.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import Any
 import numpy
 import pyarrow as pa
 import pyarrow.parquet as pq
+from benchmarks.process import cpu_of_tree
 from benchmarks.report import Machine, Report, Table, Verdict, arguments, publish
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -38,24 +40,23 @@ WARM = 2
 """So many micro-batches start workers and compilers, and do not count."""
 DECLARATIONS = "event Temp(area: string, value: int)\nevent Smoke(area: string)\n"
 
-
-ALL = """
-Rule warmer
-define Warmer(area: string)
-from   Smoke(area = $a) and last Temp(area = $a) as Any within 1 day from Smoke and
+KEEPER = """
+Rule keeper
+define Kept(area: string)
+from   Smoke(area = $a) and last Temp(area = $a) as Any within {window} from Smoke and
        last Temp(area = $a and value > 9998) as High within 1 ms from Any
 where  area = $a
 """
-"""A rule that stores nearly everything, and seldom fires."""
+"""A rule that stores every temperature of its window, and finds next to nothing."""
 
 
-def rules(window: str) -> str:
+def rules() -> str:
     """Each has its threshold; together they make about one composite event of twenty events."""
     return DECLARATIONS + "".join(
         f"""
 Rule fire{n}
 define Fire{n % 10}(area: string, value: int)
-from   Smoke(area = $a) and last Temp(area = $a and value > {9_900 + n}) within {window} from Smoke
+from   Smoke(area = $a) and last Temp(area = $a and value > {9_900 + n}) within 5 s from Smoke
 where  area = $a, value = Temp.value
 """
         for n in range(RULES)
@@ -126,13 +127,15 @@ class Nothing(StatefulProcessor):
 
 @dataclass(frozen=True)
 class Query:
-    """The micro-batches of one query."""
+    """The micro-batches of one query that count."""
 
     name: str
     events: int
     """In a micro-batch."""
     milliseconds: tuple[int, ...]
-    """Of each micro-batch that counts."""
+    """Of each micro-batch."""
+    cpu_seconds: float
+    """Of a micro-batch, on the mean: Spark and its workers."""
 
     @property
     def rate(self) -> float:
@@ -140,20 +143,27 @@ class Query:
         return self.events / median(self.milliseconds) * 1000
 
 
-def run(frame: DataFrame, checkpoint: Path) -> list[int]:
-    """Run over all files; the milliseconds of each micro-batch with events."""
+def run(name: str, frame: DataFrame, checkpoint: Path, events: int, warm: int) -> Query:
+    """Run over all files; the first micro-batches do not count."""
+    java: int = frame.sparkSession.sparkContext._gateway.proc.pid  # type: ignore[union-attr]
     query = (
         frame.writeStream.format("noop")
         .option("checkpointLocation", str(checkpoint))
         .trigger(availableNow=True)
         .start()
     )
-    query.awaitTermination()
-    return [
-        int(progress["durationMs"]["triggerExecution"])
-        for progress in query.recentProgress
-        if progress["numInputRows"]
-    ]
+    began = None
+    while query.isActive:
+        time.sleep(0.1)
+        if began is None and (last := query.lastProgress) is not None and last["batchId"] >= warm - 1:
+            began = cpu_of_tree(java)
+    ended = cpu_of_tree(java)
+    query.awaitTermination()  # it has ended: tell if by an error
+    done = [progress for progress in query.recentProgress if progress["numInputRows"]][warm:]
+    if began is None or len(done) < 2:
+        raise SystemExit(f"{name}: too few micro-batches to measure anything")
+    times = tuple(int(progress["durationMs"]["triggerExecution"]) for progress in done)
+    return Query(name, events, times, (ended - began) / len(done))
 
 
 def empty(sources: dict[str, DataFrame | Source], text: str) -> DataFrame:
@@ -166,48 +176,52 @@ def empty(sources: dict[str, DataFrame | Source], text: str) -> DataFrame:
         return detect(sources, text, delay="1 s", shards=SHARDS)
 
 
-def measure_rate(spark: SparkSession, folder: Path, events: int, batches: int, rounds: int) -> list[Query]:
-    """The rules and the empty function in turn."""
-    text = rules("5 s")
+def measure_rate(spark: SparkSession, folder: Path, events: int, batches: int) -> list[Query]:
+    """The empty function, then the rules."""
     given = Input(folder / "in")
     for _ in range(batches + WARM):
         given.write(events)
     sources = given.sources(spark)
-    times: dict[str, list[int]] = {"empty function": [], f"{RULES} rules": []}
-    for number in range(rounds):
-        for name, own in times.items():
-            frame = (
-                empty(sources, text)
-                if name == "empty function"
-                else detect(sources, text, delay="1 s", shards=SHARDS)
-            )
-            own.extend(run(frame, folder / f"{name} {number}")[WARM:])
-    return [Query(name, events, tuple(own)) for name, own in times.items()]
+    frames = (
+        ("empty function", empty(sources, rules())),
+        (f"{RULES} rules", detect(sources, rules(), delay="1 s", shards=SHARDS)),
+    )
+    return [
+        run(name, frame, folder / f"checkpoint-{n}", events, WARM) for n, (name, frame) in enumerate(frames)
+    ]
 
 
 def measure_state(
-    spark: SparkSession, folder: Path, preloaded: int, events: int, batches: int
+    spark: SparkSession, folder: Path, stored: int, events: int, batches: int
 ) -> tuple[list[Query], int]:
-    """The same micro-batches, after a large one and after a small one; the bytes that a shard holds in the end."""
-    text = rules("1 day") + ALL
+    """The same micro-batches with a rule whose window is short, and is long; the bytes that a shard then holds.
+
+    The first micro-batch fills the long window. From then on as much leaves it as comes.
+    """
+    given = Input(folder / "in")
+    given.write(stored)
+    for _ in range(batches + WARM):
+        given.write(events)
     found = []
-    held = 0
-    for name, first in (("empty state", events), ("with state", preloaded)):
-        given = Input(folder / name / "in")
-        given.write(first)
-        for _ in range(batches + WARM):
-            given.write(events)
-        checkpoint = folder / name / "checkpoint"
-        times = run(detect(given.sources(spark), text, delay="1 s", shards=SHARDS), checkpoint)
-        found.append(Query(name, events, tuple(times[1 + WARM :])))
-        if name == "with state":
-            held = max(state.snapshot_bytes for state in shard_states(spark, checkpoint))
-    return found, held
+    for n, (name, window) in enumerate((("empty state", 1), ("with state", stored // PER_SECOND))):
+        text = rules() + KEEPER.format(window=f"{window} s")
+        frame = detect(given.sources(spark), text, delay="1 s", shards=SHARDS)
+        found.append(run(name, frame, folder / f"checkpoint-{n}", events, 1 + WARM))
+    states = shard_states(spark, folder / f"checkpoint-{len(found) - 1}")
+    return found, max(state.snapshot_bytes for state in states)
 
 
 def report(rates: list[Query], states: list[Query], held: int) -> Report:
     """The report of what was measured."""
-    header = ("query", "events in a micro-batch", "micro-batches", "ms, middle", "ms, mean", "events/s")
+    header = (
+        "query",
+        "events in a micro-batch",
+        "micro-batches",
+        "ms, middle",
+        "ms, mean",
+        "cpu ms, mean",
+        "events/s",
+    )
     rows = tuple(
         (
             query.name,
@@ -215,6 +229,7 @@ def report(rates: list[Query], states: list[Query], held: int) -> Report:
             len(query.milliseconds),
             float(median(query.milliseconds)),
             float(mean(query.milliseconds)),
+            query.cpu_seconds * 1000,
             float(query.rate),
         )
         for query in (*rates, *states)
@@ -236,7 +251,11 @@ def report(rates: list[Query], states: list[Query], held: int) -> Report:
                 "x",
             ),
         ),
-        ("The rate is that of the middle micro-batch; the state is judged by the mean: snapshots are rare.",),
+        (
+            f"CPU of the empty function by that of the rules: {nothing.cpu_seconds / working.cpu_seconds:.2f}",
+            f"CPU with state by that with an empty state: {large.cpu_seconds / small.cpu_seconds:.2f}",
+            "The rate is that of the middle micro-batch. The state is judged by the mean: some write a snapshot.",
+        ),
         [asdict(query) for query in (*rates, *states)],
     )
 
@@ -253,15 +272,19 @@ def draw(plt: Any, queries: list[Query]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and show."""
-    options = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--full", action="store_true", help="three times the micro-batches")
+    options = parser.parse_args()
     machine = Machine()
     folder = Path(tempfile.mkdtemp(prefix="tyrex-benchmark-"))
     shrink = 5 if options.quick else 1
-    batches = 2 if options.quick else 8
+    times = 3 if options.full else 1
     spark = session("local[2]", log=folder / "spark.log")
     try:
-        rates = measure_rate(spark, folder / "rate", 300_000 // shrink, batches, 1 if options.quick else 2)
-        states, held = measure_state(spark, folder / "state", 900_000 // shrink, 50_000 // shrink, batches)
+        rates = measure_rate(spark, folder / "rate", 300_000 // shrink, 6 * times)
+        states, held = measure_state(
+            spark, folder / "state", 1_000_000 // shrink, 50_000 // shrink, 20 * times // shrink
+        )
     finally:
         close(spark)
         shutil.rmtree(folder, ignore_errors=True)

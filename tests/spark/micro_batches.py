@@ -14,12 +14,12 @@ import pyarrow as pa
 from tyrex import Event, RuleSet
 from tyrex.spark import wire as w
 from tyrex.spark.live import Change
-from tyrex.spark.packing import CHANGE, MAIN, from_bytes, pack
+from tyrex.spark.packing import CHANGE, MAIN, pack, unpack_results
 from tyrex.spark.planner import Split, plan_spark
 from tyrex.spark.processor import Job, ShardProcessor
 from tyrex.spark.rows import Layout
 from tyrex.spark.rule_stream import RuleStream, ground_of, plan_live
-from tyrex.spark.shard import report
+from tyrex.spark.shard import report, stream_schema
 from tyrex.spark.shard_state import Page, rebuild
 from tyrex.spark.tasks import Options, task_of
 from tyrex.tesla.types import TIMER, ValueType
@@ -132,6 +132,7 @@ class Query:
         self.greatest: int | None = None
         self.watermark = 0
         self.rows: list[Any] = []
+        self.result_bytes = 0
         self.pasts: dict[int, list[pd.DataFrame]] = {}
         self.start("run")
 
@@ -185,12 +186,12 @@ class Query:
             if own is None:
                 continue
             results = processor.handleInputRows((shard,), iter(own), clock)
-            found.extend(row for result in results for row in _unpacked(result))
+            found.extend(row for result in results for row in self._unpacked(result))
         self.pasts = {}
         for shard in list(self.state):
             if any(at <= self.watermark for at in self.state[shard].get("timers", {})):
                 results = self._processor(shard).handleExpiredTimer((shard,), clock, None)
-                found.extend(row for result in results for row in _unpacked(result))
+                found.extend(row for result in results for row in self._unpacked(result))
                 for at in [at for at in self.state[shard]["timers"] if at <= self.watermark]:
                     del self.state[shard]["timers"][at]  # Spark forgets a timer that has fired
         return found
@@ -210,6 +211,13 @@ class Query:
             results = report(self.task, shard.finish(end, page.begin))
             self.rows.extend([] if results is None else results.to_pylist())
         return self.rows
+
+    def _unpacked(self, frame: pd.DataFrame) -> list[Any]:
+        blobs = list(frame["blob"])
+        self.result_bytes += sum(map(len, blobs))
+        batch = pa.RecordBatch.from_pydict({"blob": pa.array(blobs, pa.binary())})
+        schema = stream_schema(self.task)
+        return [row for part in unpack_results([batch], schema) for row in part.to_pylist()]
 
     def _processor(self, shard: int) -> ShardProcessor:
         processor = ShardProcessor(self.job)
@@ -258,10 +266,6 @@ class Query:
                 else:
                     found.append(first + hash(event.attributes.get(key.name)) % width)
         return found
-
-
-def _unpacked(frame: pd.DataFrame) -> list[Any]:
-    return [row for blob in frame["blob"] for row in from_bytes(blob).to_pylist()]
 
 
 def answers(rows: Sequence[Any]) -> list[tuple[str, ...]]:

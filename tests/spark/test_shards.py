@@ -206,6 +206,29 @@ def test_the_state_holds_no_more_than_a_snapshot_and_what_came_since() -> None:
     assert max(sizes[30:]) <= 1.2 * max(sizes[:30])
 
 
+def test_results_travel_without_the_columns_of_other_types() -> None:
+    """A result has a column for every type of composite event: what a shard hands over does not grow with them."""
+    text = """
+    event A(k: int, v: int)
+    event B(k: int, v: int)
+    define Pair(k: int, v: int)
+    from B(k = $k) and each A(k = $k and v < B.v) within 20 s from B where k = $k, v = A.v
+    """
+    others = "".join(
+        f'define Other{n}(k: int, name: string) from B(k = $k and v > 99) where k = $k, name = "none"\n'
+        for n in range(30)
+    )
+    queries = [Query(parse(given), delay=2 * SECOND, shards=1) for given in (text, text + others)]
+    events = history(400)
+    for query in queries:
+        query.batch(list(enumerate(events)))
+        query.batch([(400, Event("B", 600 * SECOND, {"k": 1, "v": 0}))])
+    one, many = queries
+    assert answers(one.rows) == answers(many.rows)
+    assert len(one.rows) > 200
+    assert many.result_bytes == one.result_bytes
+
+
 def test_state_of_other_rules_is_refused() -> None:
     """Before anything is read as what it is not."""
     query = Query(PAIRS, delay=0, shards=1)

@@ -88,12 +88,32 @@ def _without_changes(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, list[pa.Rec
     return events.filter(pc.is_null(column)), [packed]
 
 
-def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The results in blobs, as rows."""
+def pack_results(results: pa.Table) -> list[bytes]:
+    """Results as blobs: each has the columns that some of its rows use, as most rows use few.
+
+    A result has a column for every type of composite event, so most of its cells are null.
+    """
+    blobs = []
+    for batch in results.to_batches():
+        used = [name for name in batch.schema.names if batch.column(name).null_count < len(batch)]
+        blobs.append(to_bytes(batch.select(used)))
+    return blobs
+
+
+def unpack_results(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The results in blobs, as rows with all columns."""
+    import pyarrow as pa
+
     for batch in batches:
         blobs: list[Any] = batch.column(0).to_pylist()
         for blob in blobs:
-            yield from from_bytes(blob).to_batches()
+            for part in from_bytes(blob).to_batches():
+                used = frozenset(part.schema.names)
+                columns = [
+                    part.column(field.name) if field.name in used else pa.nulls(len(part), field.type)
+                    for field in schema
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _span(batch: pa.RecordBatch) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from tyrex.spark.live import Change, Ground, Outcome, Step, apply
-from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes, to_bytes
+from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes, pack_results, to_bytes
 from tyrex.spark.shard import Shard, Sorted, report, sort_out
 from tyrex.spark.shard_state import (
     ABOUT,
@@ -155,7 +155,7 @@ class ShardProcessor(StatefulProcessor):
         page = self._set_timer(self._shorten(page, shard, always=changed), shard.wakes_at(page.begin))
         stored.page.update(row_of(page))
         if results is not None:
-            yield pd.DataFrame({"blob": [to_bytes(results)]})
+            yield pd.DataFrame({"blob": pack_results(results)})
         CACHE.put(job.run, number, page.token, shard)
 
     def _before(self, shard: Shard, past: History, page: Page) -> tuple[Sorted | None, Page]:

@@ -19,7 +19,7 @@ from tyrex.events import to_microseconds
 from tyrex.rules import RuleSet
 from tyrex.spark import wire as w
 from tyrex.spark.live import Ground
-from tyrex.spark.packing import CHANGE, MAIN, PACKED, RESULTS, pack, unpack
+from tyrex.spark.packing import CHANGE, MAIN, PACKED, RESULTS, pack, unpack_results
 from tyrex.spark.planner import SparkPlan
 from tyrex.spark.pushdown import filter_for
 from tyrex.spark.rows import Layout, columns_of, needed, places_of
@@ -151,7 +151,12 @@ def detect_in_stream(
             initialState=past,
         )
     )
-    return results.mapInArrow(unpack, spark_schema(task))
+    schema = stream_schema(task)
+
+    def run_unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return unpack_results(batches, schema)
+
+    return results.mapInArrow(run_unpack, spark_schema(task))
 
 
 def _packed(rows: DataFrame, clocked: Sequence[int]) -> DataFrame:
