@@ -158,7 +158,8 @@ def run(name: str, frame: DataFrame, checkpoint: Path, events: int, warm: int) -
         if began is None and (last := query.lastProgress) is not None and last["batchId"] >= warm - 1:
             began = cpu_of_tree(java)
     ended = cpu_of_tree(java)
-    query.awaitTermination()  # it has ended: tell if by an error
+    if (error := query.exception()) is not None:
+        raise SystemExit(f"{name}: {error}")  # as text: the session that knows more is about to be closed
     done = [progress for progress in query.recentProgress if progress["numInputRows"]][warm:]
     if began is None or len(done) < 2:
         raise SystemExit(f"{name}: too few micro-batches to measure anything")
