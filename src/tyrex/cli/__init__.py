@@ -14,6 +14,7 @@ from tyrex.cli.explain import explain
 from tyrex.cli.format import format_rules
 from tyrex.cli.lsp import lsp
 from tyrex.cli.run import run
+from tyrex.cli.serve import keys, serve
 from tyrex.cli.state import state
 from tyrex.cli.translate import translate
 
@@ -31,6 +32,8 @@ app.command("demo")(demo)
 app.command("format")(format_rules)
 app.command("translate")(translate)
 app.command("lsp")(lsp)
+app.command("serve")(serve)
+app.add_typer(keys, name="keys")
 
 
 def _version(show: bool) -> None:
