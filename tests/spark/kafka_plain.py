@@ -32,7 +32,7 @@ def main(address: str, topic: str, out: str, rules_file: str, checkpoint: str, *
     events = open_feeds(spark, [feed], rules.types)
     kafka = {"kafka.bootstrap.servers": address, "topic": out}
     writer = (
-        messages(detect(events, rules, delay="5 s", shards=2)).writeStream.format("kafka").options(**kafka)
+        messages(detect(events, rules, delay="20 s", shards=2)).writeStream.format("kafka").options(**kafka)
     )
     writer = writer.option("checkpointLocation", checkpoint)
     query = (writer.trigger(availableNow=True) if once else writer).start()

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,7 +35,10 @@ def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def test_a_thousand_messages_go_through_kafka(kafka: str, tmp_path: Path) -> None:
-    """Spark writes them, the broker spreads them over its partitions, and Spark reads each of them once."""
+    """Spark writes them, the broker spreads them over its partitions, and Spark reads each of them once.
+
+    What a micro-batch has sent is not sent again when it runs once more.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "tests.spark.kafka_jobs", kafka, tmp_path],
         capture_output=True,
@@ -46,6 +50,13 @@ def test_a_thousand_messages_go_through_kafka(kafka: str, tmp_path: Path) -> Non
     answer = json.loads(done.stdout)
     assert sorted(tuple(message[1:]) for message in answer["messages"]) == [(n, n * n) for n in range(1000)]
     assert {message[0] for message in answer["messages"]} == {0, 1}
+    assert sorted(map(tuple, answer["written"])) == [
+        ("a", "1"),
+        ("a", "2"),
+        ("b", "1"),
+        ("c", "1"),
+        ("d", "2"),
+    ]
     assert any("commons-csv" in jar for jar in answer["jars"])
 
 
@@ -80,7 +91,17 @@ def test_from_topic_to_topic_nothing_is_lost_however_often_it_is_killed(
         last = [*command, "once"]
     else:
         ends = [rules, f"kafka://{kafka}/{topic}", "-o", f"kafka://{kafka}/{out}"]
-        command = [COMMAND, "run", *ends, "--checkpoint", checkpoint, "--delay", "5s", "--master", "local[2]"]
+        command = [
+            COMMAND,
+            "run",
+            *ends,
+            "--checkpoint",
+            checkpoint,
+            "--delay",
+            "20s",
+            "--master",
+            "local[2]",
+        ]
         last = [*command, "--once", "--flush"]
     with feeder(kafka, tmp_path) as other_end:
         lots = [events[start : start + 12] for start in range(0, len(events), 12)]
@@ -89,6 +110,7 @@ def test_from_topic_to_topic_nothing_is_lost_however_often_it_is_killed(
             lines = [write_json_event(event) for event in lots.pop(0)]
             other_end.send(topic, [*lines[:5], "no event", *lines[5:]])
 
+        feed()
         _kill_again_and_again(command, checkpoint, Random(sink), feed)
         while lots:
             feed()
@@ -103,23 +125,38 @@ def test_from_topic_to_topic_nothing_is_lost_however_often_it_is_killed(
         assert len(ids) == len(wanted)
 
 
+def test_a_topic_that_is_not_there_is_an_error_in_one_line(kafka: str, tmp_path: Path) -> None:
+    """It says what to do."""
+    rules = tmp_path / "rules.tesla"
+    rules.write_text(RULES)
+    command: list[Any] = [COMMAND, "run", rules, f"kafka://{kafka}/nothing", "--once"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "error: Kafka has no such topic: create it, or send its first event, before it is followed\n"
+    )
+
+
 def _kill_again_and_again(
     command: Sequence[Any], checkpoint: Path, random: Random, feed: Callable[[], None]
 ) -> None:
     """Each run gets some events, one lot when it has begun to work on the last, and is killed in mid-batch."""
     for _ in range(KILLS):
-        process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=subprocess.DEVNULL)
+        complaints = checkpoint.with_name("complaints")
+        with complaints.open("w") as file:
+            process = subprocess.Popen(command, cwd=ROOT, start_new_session=True, stderr=file)
         try:
             for _ in range(random.randrange(1, 4)):
                 begun, end = _batches(checkpoint), time.monotonic() + LONGEST
                 feed()
                 while _batches(checkpoint) == begun:
-                    assert process.poll() is None, "it ended by itself"
+                    assert process.poll() is None, f"it ended by itself: {complaints.read_text()}"
                     assert time.monotonic() < end, "nothing happens"
                     time.sleep(0.02)
             time.sleep(random.uniform(0, 1))
         finally:
-            os.killpg(process.pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 

@@ -18,7 +18,7 @@ from tests.spark.frames import expected
 from tests.spark.streams import answers, run
 
 from tyrex import Event, EventError, parse
-from tyrex.spark import SourceError, TyrexReplay, composites, detect, finish, rejected
+from tyrex.spark import SourceError, TyrexReplay, composites, detect, finish, of, rejected
 from tyrex.spark.replay import ReplayReader
 from tyrex.spark.replay import _settings as settings_of
 from tyrex.spark.tape import Pace, Position
@@ -359,6 +359,15 @@ def test_rules_over_a_replay_find_what_they_find_over_the_events(spark: SparkSes
     assert [row["problem"] for row in rejected(found).collect()] == ["no type"]
     (bad,) = table.where("rejected is not null").collect()
     assert (bad["rejected"]["line"], bad["rejected"]["text"]) == (91, BAD)
+
+
+def test_a_table_of_several_inputs_is_loaded_from_a_list(spark: SparkSession, tmp_path: Path) -> None:
+    """As Spark does with other formats."""
+    spark.dataSource.register(TyrexReplay)
+    reader_ = spark.read.format("tyrex-replay").options(rules=TYPES + FIRE, timestamp="at")
+    table = reader_.load(by_type(tmp_path))
+    assert [row["sequence"] for row in table.where("type = 'Smoke'").collect()] == [1, 2]
+    assert of(detect(table, TYPES + FIRE), "Fire").collect()[0]["value"] == 50.0
 
 
 def test_a_query_that_is_stopped_goes_on_with_the_next_event(spark: SparkSession, tmp_path: Path) -> None:

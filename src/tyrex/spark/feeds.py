@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 METRICS = "tyrex_feeds"
 """The name under which Spark observes what comes in."""
-MOST_FILES = 1000
-"""A micro-batch has no more files of a folder than that."""
+AT_ONCE = {"bytes": 1 << 29, "messages": 1_000_000}
+"""A micro-batch has about so much of a folder, or of a topic: what was there before a stream began comes in pieces."""
 
 _FILES = "path string, modificationTime timestamp, length long, content binary"
 _MESSAGES = ("value", "topic", "partition", "offset")
@@ -92,9 +92,12 @@ def _raw(spark: SparkSession, feed: Feed) -> DataFrame:
     """Names of files, or messages."""
     if isinstance(feed.place, Topic):
         reader = spark.readStream.format("kafka").option("startingOffsets", "earliest")
+        reader = reader.option("maxOffsetsPerTrigger", AT_ONCE["messages"])
         messages: DataFrame = feed.place.configure(reader).option("subscribe", feed.place.name).load()
         return messages.select(*_MESSAGES)
-    files = spark.readStream.format("binaryFile").schema(_FILES).option("maxFilesPerTrigger", MOST_FILES)
+    files = (
+        spark.readStream.format("binaryFile").schema(_FILES).option("maxBytesPerTrigger", AT_ONCE["bytes"])
+    )
     return files.load(str(feed.place.resolve())).select("path")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -130,7 +131,7 @@ class Query:
         except PySparkException as error:
             if self._trouble is not None:
                 raise self._trouble from None
-            raise RunError(f"Spark failed: {reason(error)}") from error
+            raise RunError(_said(reason(error))) from error
         finally:
             self._ended.wait(_LAST_WORDS)
             self._spark.streams.removeListener(listener)
@@ -153,7 +154,7 @@ class Query:
                 shards=follow.shards,
             ).toArrow()
         except PySparkException as error:
-            raise RunError(f"Spark failed: {reason(error)}") from error
+            raise RunError(_said(reason(error))) from error
         return self._found(-1, table)
 
     @property
@@ -234,6 +235,14 @@ def shards_of(checkpoint: Path, usual: int) -> int:
         return int(note.read_text())
     note.write_text(str(usual))
     return usual
+
+
+def _said(why: str) -> str:
+    """What went wrong, without what Spark says of the query as such."""
+    why = re.sub(r"^\[STREAM_FAILED\] Query \[.*?\] terminated with exception: | SQLSTATE: \w+$", "", why)
+    if "UnknownTopicOrPartition" in why:
+        return "Kafka has no such topic: create it, or send its first event, before it is followed"
+    return f"Spark failed: {why}"
 
 
 def _listener(note: Callable[[Any], None], ended: Signal) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from tyrex.events import EventError
+from tyrex.spark.runs import RunError, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,8 +58,19 @@ class TopicWriter:
 
     def write(self, batch: int | None, messages: Sequence[tuple[str, str]]) -> None:
         """Write keys and values, in their order in each partition of the topic; without a number, at least once."""
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark.errors import PySparkException
+
         if not messages:
             return
+        try:
+            self._write(batch, messages)
+        except (Py4JError, PySparkException) as error:
+            raise RunError(
+                f"Kafka at {self._topic.servers} did not take what was found: {reason(error)}"
+            ) from error
+
+    def _write(self, batch: int | None, messages: Sequence[tuple[str, str]]) -> None:
         noted = json.loads(self._notes.read_text()) if self._notes.exists() else {}
         there: set[str] = set()
         if batch is None:
