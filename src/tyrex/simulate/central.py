@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Central:
-    """An engine with the rules of a workload, which takes the events of all sources in the order that processors agree on."""
+    """An engine with the rules of a workload, fed from all sources in the order that processors agree on."""
 
     workload: Workload
     numbers: Counter[str] = field(default_factory=Counter)
@@ -29,9 +29,11 @@ class Central:
         self._engine = Engine(self.workload.parsed)
 
     def take(self, events: Iterable[tuple[Feed, pa.Table]], upto: int) -> Mapping[str, pa.Table]:
-        """The events up to a time: gives the composites that they make, by type."""
+        """The events up to a time: gives them, and the composites that they make, by type."""
         tables = [self._named(feed, table) for feed, table in events]
         found: dict[str, list[pa.Table]] = {}
+        for table in tables:
+            found.setdefault(table.column("type")[0].as_py(), []).append(table)
         batches: list[Detections] = []
         if tables:
             batches.append(self._engine.send_batch(_ordered(tables)))
@@ -66,7 +68,7 @@ def _ordered(tables: list[pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-    order = [(TIME, "ascending"), ("origin", "ascending"), ("number", "ascending")]
+    order: Any = [(TIME, "ascending"), ("origin", "ascending"), ("number", "ascending")]
     return whole.sort_by(order).drop_columns(["origin", "number"])
 
 

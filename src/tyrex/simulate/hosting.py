@@ -54,4 +54,6 @@ def hosting_of(network: WaveNetwork) -> Hosting:
 
 def rule_names(texts: tuple[str, ...]) -> list[str]:
     """The names of rules, from their texts as they travel."""
-    return [text.split(maxsplit=2)[1].strip() for text in texts if text.split(maxsplit=1)[0].lower() == "rule"]
+    return [
+        text.split(maxsplit=2)[1].strip() for text in texts if text.split(maxsplit=1)[0].lower() == "rule"
+    ]

@@ -133,7 +133,7 @@ def measure(
     network.start()
     setup = network.wires.traffic.by_kind()
     check = _Check(workload) if how.check else None
-    delivered = 0
+    delivered = before = 0
     end = how.warm_up + how.duration
     for first, last in (*spans(0, how.warm_up, how.span), *spans(how.warm_up, end, how.span)):
         if first == how.warm_up:
@@ -147,8 +147,6 @@ def measure(
             check.expected(events, last - 1)
         if progress is not None:
             progress(last - first)
-    if not how.warm_up:
-        before = 0
     traffic, links = network.wires.traffic.by_kind(), network.wires.traffic.by_link()
     published = network.published - before
     delays, assumed = _delays(network, workload, end, how) if how.samples else ((), ())
@@ -194,6 +192,7 @@ def _delays(
 @lru_cache(maxsize=8)
 def _sampled(key: _ByIdentity, begin: int, samples: int, longest: int) -> tuple[int, ...]:
     import numpy as np
+    import pyarrow as pa
 
     workload = key.workload
     engine = Central(workload)
@@ -204,7 +203,7 @@ def _sampled(key: _ByIdentity, begin: int, samples: int, longest: int) -> tuple[
     times: list[Any] = []
     for first, last in spans(begin, begin + longest, MINUTE):
         for type_, table in engine.take(workload.events(first, last), last - 1).items():
-            found = table.column("timestamp").cast("int64").to_numpy()
+            found = table.column("timestamp").cast(pa.int64()).to_numpy()
             times += [found] * wishes[type_]
         if sum(map(len, times)) >= 20 * samples:
             break
@@ -268,6 +267,9 @@ class _Check:
         return Difference(self._expected.total(), missing.total(), extra.total(), tuple(told))
 
 
+_OF_TABLES = frozenset(("timestamp", "id", "rule", "type", "origin", "number"))
+
+
 def _as_block(type_: str, table: Any) -> Block:
     import pyarrow as pa
 
@@ -275,15 +277,15 @@ def _as_block(type_: str, table: Any) -> Block:
 
     count = len(table)
     columns: dict[str, Any] = {
-        TIME: table.column("timestamp").cast("int64"),
+        TIME: table.column("timestamp").cast(pa.int64()),
         ORIGIN: pa.array([""] * count).dictionary_encode(),
         NUMBER: pa.array(range(count), pa.int64()),
         ID: table.column("id"),
     }
     for name in table.column_names:
-        if name not in ("timestamp", "id", "rule"):
+        if name not in _OF_TABLES:
             column = table.column(name)
-            if pa.types.is_dictionary(column.type):
+            if pa.types.is_dictionary(column.type) or pa.types.is_large_string(column.type):
                 column = column.cast(pa.string())
             columns[SEPARATOR + name] = column
     return Block(type_, pa.table(columns))

@@ -1,9 +1,9 @@
 """A network of processors, driven in waves: sources hand in the events of a span of time, and all comes to rest.
 
 The processors are those that run over sockets, each with its engines; only the links are simulated, and the clock is
-that of the links. Event time is told by the sources (`Settings.lateness` is None), so a wave may be a microsecond or an hour:
-what is detected is the same. Large waves let columns of thousands of events go through at once; a wave of a single moment
-measures how long it takes until a sink has what that moment made.
+that of the links. Event time is told by the sources (`Settings.lateness` is None), so a wave may be a microsecond or an
+hour: what is detected is the same. Large waves let columns of thousands of events go through at once; a wave of a
+single moment measures how long it takes until a sink has what that moment made.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from tyrex.network.blocks import SEPARATOR, Block
 from tyrex.network.control.settings import STRATEGIES, Mode, Settings
-from tyrex.network.data import make_tree_data
+from tyrex.network.data.tree import LocalTree
 from tyrex.network.messages import Deploy
 from tyrex.network.outputs import Deliver, Kind, Note, Output, Send
 from tyrex.network.processor import Processor
@@ -78,7 +78,7 @@ class WaveNetwork:
             STRATEGIES[self.strategy], Mode(self.mode), lateness=None, heartbeat=0, settle=_ROUND, memory=0
         )
         self.processors = {
-            name: Processor(name, settings, data=make_tree_data) for name in self.topology.processors
+            name: Processor(name, settings, data=LocalTree) for name in self.topology.processors
         }
         self._delivered: list[Delivery] = []
         self._began = 0
@@ -153,9 +153,7 @@ class WaveNetwork:
     def _drain(self) -> None:
         while (arrival := self.wires.next()) is not None:
             processor = self.processors[arrival.receiver]
-            self._do(
-                arrival.receiver, processor.receive(self.wires.clock, arrival.sender, arrival.message)
-            )
+            self._do(arrival.receiver, processor.receive(self.wires.clock, arrival.sender, arrival.message))
 
     def _do(self, name: str, outputs: Iterable[Output]) -> None:
         for output in outputs:
@@ -173,4 +171,3 @@ class WaveNetwork:
                     self.notes[output.kind] += 1
                     if output.kind is not Kind.NOTICED and len(self.problems) < 20:
                         self.problems.append(f"{name}: {output.text}")
-
