@@ -14,6 +14,7 @@ from tyrex.cli.explain import explain
 from tyrex.cli.format import format_rules
 from tyrex.cli.lsp import lsp
 from tyrex.cli.run import run
+from tyrex.cli.simulate import simulate
 from tyrex.cli.translate import translate
 
 app = typer.Typer(
@@ -26,6 +27,7 @@ app.command("check")(check)
 app.command("explain")(explain)
 app.command("run")(run)
 app.command("demo")(demo)
+app.command("simulate")(simulate)
 app.command("format")(format_rules)
 app.command("translate")(translate)
 app.command("lsp")(lsp)

@@ -60,6 +60,7 @@ class Outcome:
     traffic: Mapping[str, Count]
     """By kind of message."""
     links: Mapping[tuple[str, str], Count]
+    """What was sent because of single events, by link."""
     setup: Mapping[str, Count]
     """What was sent before the first event: trees, rules, subscriptions."""
     delays: tuple[float, ...]
@@ -147,7 +148,7 @@ def measure(
             check.expected(events, last - 1)
         if progress is not None:
             progress(last - first)
-    traffic, links = network.wires.traffic.by_kind(), network.wires.traffic.by_link()
+    traffic, links = network.wires.traffic.by_kind(), network.wires.traffic.by_link(FORWARDED)
     published = network.published - before
     delays, assumed = _delays(network, workload, end, how) if how.samples else ((), ())
     return Outcome(
