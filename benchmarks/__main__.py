@@ -27,6 +27,7 @@ COMMANDS = (
     "memory",
     "paper",
     "parsing",
+    "spark_batch",
     "compare",
 )
 WITH_PEERS = ("paper", "compare")

@@ -43,3 +43,21 @@ def test_every_construct_of_the_language_is_found_by_a_tree(seed: int) -> None:
     driven = trees.run(random, places, trees.tasks(places, rules), history, END)
     assert trees.known(driven.composites) == trees.known(trees.central(rules, history, END))
     assert set(driven.travelled.values()) <= {1}
+
+
+@given(st.integers(min_value=0, max_value=2**32))
+def test_a_tree_that_pulls_finds_the_same(seed: int) -> None:
+    """Masters that change while events flow, slaves that keep: composites are those of one engine, no event twice."""
+    random = Random(seed)
+    try:
+        rules = parse(deployment.sequence_text(random))
+    except TeslaError:
+        return
+    places = trees.random_places(random, deployment.TYPES)
+    events = trees.busy_history(random, rules.plan.types_needed, random.randint(10, 35))
+    history = trees.place(random, places, events)
+    made = trees.tasks(places, rules, adaptive=True)
+    period = random.choice((1, 500_000, 2_000_000))
+    driven = trees.run(random, places, made, history, END, period=period, slowly=random.random() < 0.8)
+    assert trees.known(driven.composites) == trees.known(trees.central(rules, history, END))
+    assert set(driven.travelled.values()) <= {1}
