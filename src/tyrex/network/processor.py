@@ -22,6 +22,7 @@ from tyrex.network.control.sinks import Sinks, Subscription
 from tyrex.network.control.sources import RefusedError, Sources, check_type
 from tyrex.network.control.topology import Topology
 from tyrex.network.data.interface import Task, TreeData
+from tyrex.network.data.tree import LocalTree
 from tyrex.network.messages import (
     BEGINNING,
     END,
@@ -67,7 +68,7 @@ class Processor:
         name: str,
         settings: Settings,
         *,
-        data: Callable[[Task], TreeData],
+        data: Callable[[Task], TreeData] = LocalTree,
         incarnation: int = 0,
     ) -> None:
         self.name = name
