@@ -15,6 +15,7 @@ from tyrex.network.data.tree import LocalTree
 from tyrex.network.messages import BEGINNING, Awaken, Group, Part, PartMode, Retune
 from tyrex.network.messages import Tree as TreeName
 from tyrex.plan.partition import Mode, PartialRule, Site, parse_partial, partition
+from tyrex.tesla.checked import CheckedRules
 from tyrex.tesla.durations import SECOND
 
 TREE = TreeName("root", 1)
@@ -275,6 +276,16 @@ def central(rules: RuleSet, history: Sequence[Placed], end: int) -> list[Event]:
     engine = Engine(rules)
     found = list(engine.send_batch([replace(p.event, id=p.id) for p in history]))
     return [*found, *engine.advance((end + 1) / 1_000_000)]
+
+
+def central_by_group(rules: RuleSet, history: Sequence[Placed], end: int) -> list[Event]:
+    """The same with an engine for each group, which gets what its rules look at: its time begins with that."""
+    found: list[Event] = []
+    for group in rules.plan.groups:
+        own = RuleSet(CheckedRules(tuple(rules.checked.rules[i] for i in group), rules.types))
+        some = [p for p in history if p.event.type in own.plan.horizon]
+        found += central(own, some, end)
+    return found
 
 
 def known(events: Iterable[Event]) -> Counter[tuple[str, str | None]]:

@@ -177,14 +177,14 @@ class Masters:
     # Time moves
 
     def moved(self, time: int, logs: Mapping[str, Log], inbox: Inbox) -> None:
-        """The processor's time is this by now: end changes that have been answered, and look at the rates."""
-        for choice in self._choices:
-            if choice.next is not None and not any(self._unanswered[child] for child in choice.awaited):
-                self._begin(choice, choice.next, time, logs, inbox)
+        """The processor's time is this by now: look at the rates, and end changes that have been answered."""
         if self._looked is None:
             self._looked = time if time > NEVER else None
         elif time - self._looked >= self._period:
             self._look(time)
+        for choice in self._choices:
+            if choice.next is not None and not any(self._unanswered[child] for child in choice.awaited):
+                self._begin(choice, choice.next, time, logs, inbox)
         self._release(time)
 
     def down(self) -> tuple[tuple[str, Awaken | Retune], ...]:
