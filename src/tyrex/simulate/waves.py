@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from tyrex.network.blocks import SEPARATOR, Block
 from tyrex.network.control.settings import STRATEGIES, Mode, Settings
-from tyrex.network.data.tree import LocalTree
 from tyrex.network.messages import Deploy
 from tyrex.network.outputs import Deliver, Kind, Note, Output, Send
 from tyrex.network.processor import Processor
@@ -77,9 +76,7 @@ class WaveNetwork:
         settings = Settings(
             STRATEGIES[self.strategy], Mode(self.mode), lateness=None, heartbeat=0, settle=_ROUND, memory=0
         )
-        self.processors = {
-            name: Processor(name, settings, data=LocalTree) for name in self.topology.processors
-        }
+        self.processors = {name: Processor(name, settings) for name in self.topology.processors}
         self._delivered: list[Delivery] = []
         self._began = 0
 
