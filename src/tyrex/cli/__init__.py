@@ -8,6 +8,7 @@ import sys
 import typer
 
 from tyrex import __version__
+from tyrex.cli.advise import advise
 from tyrex.cli.check import check
 from tyrex.cli.demo import demo
 from tyrex.cli.evaluate import evaluate
@@ -32,6 +33,7 @@ app.command("state")(state)
 app.command("demo")(demo)
 app.command("simulate")(simulate)
 app.command("evaluate")(evaluate)
+app.command("advise")(advise)
 app.command("format")(format_rules)
 app.command("translate")(translate)
 app.command("lsp")(lsp)
