@@ -109,10 +109,14 @@ class DetectionLog:
         self.write()
         if new:
             self.last = new[-1].number
-            with self._lock:
-                listeners = list(self._listeners)
-            for listener in listeners:
-                listener()
+            self.wake()
+
+    def wake(self) -> None:
+        """Call all who listen."""
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener()
 
     def write(self) -> None:
         """Write what is not written; if the disk has no room it stays in memory, to be tried again."""
