@@ -15,7 +15,9 @@ from tyrex.io.jsonevent import read_json_event, write_json_event
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Events: TypeAlias = "pa.Table | pa.RecordBatch | Event | Mapping[str, Any] | Iterable[Event | Mapping[str, Any]]"
+Events: TypeAlias = (
+    "pa.Table | pa.RecordBatch | Event | Mapping[str, Any] | Iterable[Event | Mapping[str, Any]]"
+)
 """A table of Arrow, or events and dicts as in JSON lines."""
 LINES = "application/x-ndjson"
 ARROW = "application/vnd.apache.arrow.stream"

@@ -74,6 +74,7 @@ class DetectionLog:
         self.journal = Journal(folder, segment_bytes=segment_bytes, first=next_number)
         self._recent: deque[Detection] = deque(maxlen=_IN_MEMORY)
         self._unwritten: list[Detection] = []
+        self._is_full = False
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
         self.last = self.journal.next - 1
@@ -128,8 +129,11 @@ class DetectionLog:
         try:
             self.journal.flush()
         except DiskFull as error:
-            _log.warning("detections wait in memory: %s", error)
+            if not self._is_full:
+                _log.error("detections wait in memory: %s", error)
+            self._is_full = True
             return
+        self._is_full = False
         with self._lock:
             self._unwritten = []
 
