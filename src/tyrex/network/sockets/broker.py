@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from tyrex.network.codec import CodecError, decode, encode_all
+from tyrex.network.data import TreeData
 from tyrex.network.outputs import Deliver, Kind, Note, Output, Send
 from tyrex.network.processor import Processor
 from tyrex.network.sockets.connection import Connection, accepted, opened
@@ -32,7 +33,10 @@ class Broker:
     def __init__(self, settings: BrokerSettings, *, clock: Callable[[], int] | None = None) -> None:
         self.settings = settings
         self.identity = Identity(settings.name, Role.BROKER, new_run(), settings.secret)
-        self.processor = Processor(settings.name, settings.processor())
+        self._clock = clock or (lambda: time.time_ns() // 1000)
+        self.processor = Processor(
+            settings.name, settings.processor(), data=TreeData, incarnation=time.time_ns() // 1_000_000
+        )
         self.links: dict[str, Link] = {
             name: Link(name, settings.queue_limit, address) for name, address in settings.connect.items()
         }
@@ -40,7 +44,6 @@ class Broker:
         self.refused = 0
         """Connections that were closed for what came over them."""
         self._pressure = Pressure(settings.name)
-        self._clock = clock or (lambda: time.time_ns() // 1000)
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
 
@@ -84,13 +87,17 @@ class Broker:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def now(self) -> int:
+        """The time that the processor is told, in microseconds."""
+        return self._clock()
+
     # --- Time -----------------------------------------------------------------------------------------------
 
     async def _tick_for_ever(self) -> None:
         loop = asyncio.get_running_loop()
         told = 0.0
         while True:
-            self.carry_out(self.processor.tick(self._clock()))
+            self.carry_out(self.processor.tick(self.now()))
             now = loop.time()
             if now - told >= min(1.0, self.settings.silence / 4):
                 told = now
@@ -114,7 +121,7 @@ class Broker:
         if link.connection is not None:
             link.connection.abort()
             link.connection = None
-        self.carry_out(self.processor.neighbour_down(link.name))
+        self.carry_out(self.processor.disconnected(self.now(), link.name))
 
     # --- What the processor wants ---------------------------------------------------------------------------
 
@@ -219,10 +226,9 @@ class Broker:
         if theirs.name == self.identity.name:
             raise WireError(f"there are two brokers with the name `{theirs.name}`: give each its own")
         link = self._link(theirs.name)
-        if link.connection is not None and theirs.run == link.run and link.address is not None:
-            # Both connect to each other: one connection is enough, and the smaller name's is kept.
-            if self.identity.name < theirs.name:
-                raise WireError(f"`{self.identity.name}` has connected to `{theirs.name}` already")
+        both_connect = link.connection is not None and theirs.run == link.run and link.address is not None
+        if both_connect and self.identity.name < theirs.name:  # one connection is enough
+            raise WireError(f"`{self.identity.name}` has connected to `{theirs.name}` already")
         return link.greeting(self.identity)
 
     async def _talk_to_neighbour(
@@ -238,7 +244,7 @@ class Broker:
             link.begin(theirs)
             link.connected(connection, theirs, loop.time())
             log.info("%s: neighbour %s is there", self.settings.name, link.name)
-            self.carry_out(self.processor.neighbour_up(link.name, connection.delay))
+            self.carry_out(self.processor.connected(self.now(), link.name, connection.delay))
         else:
             link.connected(connection, theirs, loop.time())
         self._pressure.tell_all(link)
@@ -270,7 +276,7 @@ class Broker:
                 if link.take(number, acknowledged):
                     link.counts.bytes_in += len(payload)
                     message = decode(payload, limit=self.settings.frame_limit)
-                    self.carry_out(self.processor.receive(link.name, message))
+                    self.carry_out(self.processor.receive(self.now(), link.name, message))
             elif kind is Frame.ALIVE:
                 link.outbox.acknowledged(values[0])
             else:
@@ -294,7 +300,7 @@ class Broker:
             log.warning("%s: connection of client %s closed: %s", self.settings.name, name, error)
         finally:
             del self.guests[name]
-            self.carry_out(self.processor.client_gone(name))
+            self.carry_out(self.processor.left(self.now(), name))
             await connection.close()
 
     async def room(self) -> None:
@@ -317,5 +323,13 @@ class Broker:
             "clients": {name: {"missed": guest.missed} for name, guest in sorted(self.guests.items())},
             "refused": self.refused,
             "sources_wait": self._pressure.is_on,
-            "processor": self.processor.status(),
+            "counts": self.processor.counts(),
+            "trees": {
+                root: {
+                    "epoch": branch.tree.epoch,
+                    "parent": branch.place.parent,
+                    "children": list(branch.place.children),
+                }
+                for root, branch in sorted(self.processor.branches.items())
+            },
         }

@@ -150,9 +150,9 @@ class AsyncClient:
         self._found.pop(found.number, None)
         found.queue.put_nowait(None)
 
-    async def define(self, name: str, rules: str) -> None:
-        """Give the network a set of rules under a name; a set of the same name is replaced."""
-        await self._call(Call.DEFINE, name, rules)
+    async def define(self, name: str, rules: str, *, raced: bool = False) -> None:
+        """Give the network a set of rules, in TESLA or RACED, under a name; a set of the same name is replaced."""
+        await self._call(Call.DEFINE, name, rules, raced)
 
     async def undefine(self, name: str) -> None:
         """Take a set of rules away."""
@@ -285,9 +285,9 @@ class Client:
         found = self._wait(self._client.subscribe(filter))
         return iter(lambda: self._wait(found.queue.get()), None)
 
-    def define(self, name: str, rules: str) -> None:
-        """Give the network a set of rules under a name; a set of the same name is replaced."""
-        self._wait(self._client.define(name, rules))
+    def define(self, name: str, rules: str, *, raced: bool = False) -> None:
+        """Give the network a set of rules, in TESLA or RACED, under a name; a set of the same name is replaced."""
+        self._wait(self._client.define(name, rules, raced=raced))
 
     def undefine(self, name: str) -> None:
         """Take a set of rules away."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tyrex.network.blocks import ID, NUMBER, ORIGIN, SEPARATOR, Block
 from tyrex.network.columns import pack_block, unpack_block
 from tyrex.network.control.sources import RefusedError
-from tyrex.network.outputs import Kind, Note, Output
+from tyrex.network.outputs import Kind, Note
 from tyrex.network.sockets.calls import UNASKED, Call, arguments, read_call, unpack_type
 from tyrex.network.sockets.connection import Connection
 from tyrex.tesla.types import Attribute, EventType
@@ -44,26 +44,29 @@ class Guest:
             await self._connection.drained()
 
     def _call(self, what: Call, given: list[Any]) -> Any:
-        processor = self._broker.processor
-        outputs: list[Output]
+        now, processor = self._broker.now(), self._broker.processor
         value: Any = None
         match what:
             case Call.ADVERTISE:
                 type_ = unpack_type(*arguments(given, list))
                 attributes = tuple(Attribute(name, kind) for name, kind in type_.attributes)
-                outputs = processor.advertise(self.name, EventType(type_.name, attributes))
+                outputs = processor.advertise(now, self.name, EventType(type_.name, attributes))
             case Call.PUBLISH:
-                outputs, value = self._publish(unpack_block(*arguments(given, list)))
+                block = unpack_block(*arguments(given, list))
+                outputs = processor.publish(now, self.name, block.type, plain_table(block))
+                late = sum(o.events for o in outputs if isinstance(o, Note) and o.kind is Kind.LATE)
+                value = [len(block) - late, late]
             case Call.ADVANCE:
-                outputs = processor.advance(self.name, *arguments(given, int))
+                outputs = processor.advance(now, self.name, *arguments(given, int))
             case Call.SUBSCRIBE:
-                outputs = processor.subscribe(self.name, *arguments(given, int, str))
+                outputs = processor.subscribe(now, self.name, *arguments(given, int, str))
             case Call.UNSUBSCRIBE:
-                outputs = processor.unsubscribe(self.name, *arguments(given, int))
+                outputs = processor.unsubscribe(now, self.name, *arguments(given, int))
             case Call.DEFINE:
-                outputs = processor.define(self.name, *arguments(given, str, str))
+                name, text, raced = arguments(given, str, str, bool)
+                outputs = processor.define(now, self.name, name, text, raced=raced)
             case Call.UNDEFINE:
-                outputs = processor.undefine(self.name, *arguments(given, str))
+                outputs = processor.undefine(now, self.name, *arguments(given, str))
             case Call.STATUS:
                 arguments(given)
                 return self._broker.status()
@@ -77,10 +80,8 @@ class Guest:
             raise RefusedError("; ".join(refusals))
         return value
 
-    def _publish(self, block: Block) -> tuple[list[Output], Any]:
-        outputs = self._broker.processor.publish(self.name, block.type, plain_table(block))
-        late = sum(o.events for o in outputs if isinstance(o, Note) and o.kind is Kind.LATE)
-        return outputs, [len(block) - late, late]
+    def _is_refusal(self, note: Note) -> bool:
+        return note.kind is Kind.REFUSED and note.client == self.name
 
     def deliver(self, subscription: int, block: Block) -> None:
         """Send events, or count them as missed if too much is waiting already."""
