@@ -8,11 +8,13 @@ import sys
 import typer
 
 from tyrex import __version__
+from tyrex.cli.broker import broker
 from tyrex.cli.check import check
 from tyrex.cli.demo import demo
 from tyrex.cli.explain import explain
 from tyrex.cli.format import format_rules
 from tyrex.cli.lsp import lsp
+from tyrex.cli.network_clients import define, publish, status, subscribe
 from tyrex.cli.run import run
 from tyrex.cli.translate import translate
 
@@ -28,6 +30,11 @@ app.command("run")(run)
 app.command("demo")(demo)
 app.command("format")(format_rules)
 app.command("translate")(translate)
+app.command("broker")(broker)
+app.command("publish")(publish)
+app.command("subscribe")(subscribe)
+app.command("define")(define)
+app.command("status")(status)
 app.command("lsp")(lsp)
 
 
