@@ -61,7 +61,7 @@ def test_a_reader_that_stops_reading_causes_no_traceback(tmp_path: Path, command
     events = "".join(json.dumps({"type": "A", "timestamp": i, "v": 1000}) + "\n" for i in range(50))
     arguments = [command, str(path)]
     if command == "run":
-        arguments.append(str(write(tmp_path / "events.jsonl", events)))
+        arguments += [str(write(tmp_path / "events.jsonl", events)), "--on", "process"]
     process = subprocess.Popen(
         [COMMAND, *arguments],
         stdout=subprocess.PIPE,
@@ -83,7 +83,7 @@ def test_output_that_cannot_be_written_is_an_error_in_one_line() -> None:
     """A full disk is said in words, and the exit status is not that of success."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [COMMAND, "run", FIRE, FIRE_EVENTS],
+            [COMMAND, "run", FIRE, FIRE_EVENTS, "--on", "process"],
             stdout=full,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -98,7 +98,7 @@ def test_composite_events_are_utf_8_whatever_the_terminal_is(tmp_path: Path) -> 
     rules = write(tmp_path / "r.tesla", 'define B(v: string) from A() where v = "größe"')
     events = write(tmp_path / "e.jsonl", '{"type": "A", "timestamp": 1}\n')
     done = subprocess.run(
-        [COMMAND, "run", rules, events],
+        [COMMAND, "run", rules, events, "--on", "process"],
         capture_output=True,
         check=True,
         env=buffered() | {"PYTHONIOENCODING": "ascii"},

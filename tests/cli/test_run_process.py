@@ -90,9 +90,24 @@ def test_the_engine_finds_what_the_reference_finds() -> None:
     assert answer.err == "12 events in, 5 composite events out (fire 2, heat 2, alarm 1)\n"
 
 
-def test_the_engine_is_the_runtime_if_none_is_named() -> None:
-    """It is the fast one."""
-    assert tyrex("run", FIRE, FIRE_EVENTS).err == fire(FIRE_EVENTS).err
+def test_what_comes_in_an_order_of_arrival_runs_in_this_process() -> None:
+    """Without a runtime that is named: standard input is answered at once, and events can be late."""
+    wanted = fire(FIRE_EVENTS).out
+    assert tyrex("run", FIRE, "-", stdin=Path(FIRE_EVENTS).read_bytes()).out == wanted
+    assert tyrex("run", FIRE, FIRE_EVENTS, "--delay", "1s").out == wanted
+
+
+def test_without_spark_files_run_in_this_process() -> None:
+    """One line says so, and what would bring Spark; who asks for Spark gets an error."""
+    program = (
+        "import sys\nsys.modules['pyspark'] = None\nfrom tyrex.cli import app\n"
+        f"app(['run', {FIRE!r}, {FIRE_EVENTS!r}])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout == expected()
+    said, summary = done.stderr.splitlines()
+    assert said == 'Spark is not installed (pip install "tyrex[spark]"): this runs in one process'
+    assert summary.startswith("12 events in, 5 composite events out (fire 2, heat 2, alarm 1)")
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -398,7 +413,7 @@ def test_text_is_read_and_written_without_arrow(tmp_path: Path) -> None:
     assert (answer.status, answer.out) == (0, expected())
     write_parquet(tmp_path / "e.parquet", RECORDS)
     for arguments in ([tmp_path / "e.parquet"], [FIRE_EVENTS, "-o", tmp_path / "o.parquet"]):
-        answer = without_arrow("run", FIRE, *arguments)
+        answer = without_arrow("run", FIRE, *arguments, "--on", "process")
         assert answer.status == 1
         assert "needs pyarrow, which is not installed: pip install 'tyrex[arrow]'" in answer.err
         assert answer.err.count("\n") == 1

@@ -6,10 +6,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from tyrex import Engine, Event, EventError
+from tyrex.engine.encode import Columns
 from tyrex.events import Value
 
 RULES = """
@@ -343,3 +345,29 @@ def test_the_engine_keeps_nothing_of_a_table() -> None:
     assert pa.total_allocated_bytes() == before
     (event,) = engine.send("B", timestamp=2)
     assert event["t"] == "x" * 1000
+
+
+def test_columns_that_stand_apart_by_type_are_what_a_table_is() -> None:
+    """`send_columns` takes blocks of one type each, and the order in which their events come."""
+    rules = (
+        "event A(k: int, s: string) event B(k: int) "
+        "define C(k: int, s: string) from A() and last B(k = A.k) within 1 min from A where k = B.k, s = A.s"
+    )
+    blocks = [
+        Columns("A", np.array([5, 9]), {"k": pa.chunked_array([[1, 2]]), "s": pa.array(["x", None])}),
+        Columns("B", np.array([3, 5]), {"k": pa.array([1, 2])}, pa.array(["b1", None])),
+        Columns("Unknown", np.array([4]), {}),
+    ]
+    engine = Engine(rules)
+    found = engine.send_columns(blocks, np.array([1, 2, 0, 1, 0], np.uint32))
+    events = [
+        Event("B", 3, {"k": 1}, "b1"),
+        Event("Unknown", 4),
+        Event("A", 5, {"k": 1, "s": "x"}),
+        Event("B", 5, {"k": 2}),
+        Event("A", 9, {"k": 2}),
+    ]
+    assert list(map(repr, found)) == list(map(repr, Engine(rules).send_batch(events)))
+    assert engine.stats().unused == 1
+    columns = found.columns()["C"]
+    assert {name: column.to_pylist() for name, column in columns.items()} == {"k": [1, 2], "s": ["x", None]}

@@ -9,7 +9,7 @@ from random import Random
 from tests.engine import random_rules as every_construct
 
 from tyrex import Engine, Event, RuleSet, TeslaError, parse
-from tyrex.plan.partition import Mode, PartialRule, Site, compile_rules, partition
+from tyrex.plan.partition import Mode, Opening, PartialRule, Site, compile_rules, partition, pull_plan
 from tyrex.plan.partition.compile import ROW
 from tyrex.tesla.checked import CheckedRules
 from tyrex.tesla.durations import SECOND
@@ -68,7 +68,8 @@ def random_scenario(random: Random) -> Scenario | None:
         name: [leaf for b in tree.values() for leaf, types in b.items() if name in types] for name in names
     }
     if plain:
-        events = plain_history(random)
+        used = [name for name in TYPES if name in rules.plan.types_needed]
+        events = plain_history(random, used)
     else:
         events = [
             replace(e, type=random.choice(names)) if random.random() < 0.1 else e
@@ -127,12 +128,14 @@ def sequence_text(random: Random) -> str:
     return f"{DECLARATIONS}define X(n: int) from {' and '.join(conjuncts)} where {values[0]} {consuming}"
 
 
-def plain_history(random: Random) -> list[Event]:
-    """Events in order of time, several at the same one."""
-    times = sorted(random.choices(range(14), k=random.randint(5, 40)))
+def plain_history(random: Random, used: Sequence[str]) -> list[Event]:
+    """Events in order of time, several at the same one, most of types that matter."""
+    times = sorted(random.choices(range(random.choice((8, 14, 20))), k=random.randint(5, 40)))
     return [
         Event(
-            random.choice(TYPES), t * SECOND, {"k": random.choice((0, 1, 1, None)), "v": random.randint(0, 2)}
+            random.choice([*used, *used, *used, *used, *TYPES]),
+            t * SECOND,
+            {"k": random.choice((0, 1, 1, None)), "v": random.randint(0, 2)},
         )
         for t in times
     ]
@@ -217,3 +220,45 @@ def composites(scenario: Scenario, events: Iterable[Deployed]) -> list[tuple[str
         ]
     )
     return [(str(event), event.id) for event in [*found, *engine.flush()]]
+
+
+# --- Pulling ------------------------------------------------------------------------------------------------
+
+
+def pulled(scenario: Scenario, random: Random) -> tuple[list[Deployed], bool]:
+    """What reaches the root if slaves are asked, with rates that make any site the master; whether one is asked."""
+    plans, sites, types = [rule.plan for rule in scenario.rules], scenario.sites, scenario.rules.types
+    split = partition(plans, sites)
+    if split.delegated is not None:
+        return list(scenario.history), False
+    rates = {(site.name, name): random.choice((0.1, 1.0, 10.0)) for site in sites for name in site.types}
+    plan = pull_plan(plans, sites, split, rates)
+    by_site = {
+        share.site: sent(
+            share.rules, [e for e in scenario.history if e.leaf.split(".")[0] == share.site], types
+        )
+        for share in split.shares
+    }
+    asking = by_site[plan.master] if plan.master is not None else []
+    slaves = {slave.site: slave for slave in plan.slaves}
+    found = [
+        e
+        for site, events in by_site.items()
+        for e in events
+        if site not in slaves
+        or any(is_asked(opening, m.event, e.event) for opening in slaves[site].openings for m in asking)
+    ]
+    return sorted(found, key=lambda e: e.row), bool(slaves)
+
+
+def is_asked(opening: Opening, master: Event, slave: Event) -> bool:
+    """Whether an event of the master makes a slave send an event."""
+    return (
+        opening.master == master.type
+        and opening.slave == slave.type
+        and -opening.past <= slave.timestamp - master.timestamp <= opening.future
+        and all(
+            master.get(pair.master) is not None and master.get(pair.master) == slave.get(pair.slave)
+            for pair in opening.values
+        )
+    )

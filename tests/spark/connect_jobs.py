@@ -17,9 +17,11 @@ from tests.spark.frames import detected
 from tests.spark.streams import Files, answers
 from tests.spark.test_shards import CASES, PAIRS, history
 
-from tyrex.spark import composites, detect, finish, of, rejected
+import tyrex
+from tyrex.spark import TyrexReplay, composites, detect, finish, of, rejected
 
 GUIDE = Path(__file__).parents[2] / "docs/guide/spark.md"
+FIRE = Path(__file__).parents[2] / "examples/fire"
 FIXTURES = [
     "TESLA paper, Fig. 3: each-within and last-within on one history",
     "At the end, time can be moved on",
@@ -80,6 +82,15 @@ def transformed(spark: SparkSession) -> dict[str, Any]:
     return {"k": pair["k"], "of": [part["type"] for part in pair["lineage"]]}
 
 
+def replayed(spark: SparkSession) -> list[str]:
+    """The types of composite events over a replay, which is registered through Connect."""
+    spark.dataSource.register(TyrexReplay)
+    rules = tyrex.load(FIRE / "rules.tesla")
+    events = spark.read.format("tyrex-replay").option("rules", str(FIRE / "rules.tesla"))
+    found = detect(events.load(str(FIRE / "events.jsonl")), rules)
+    return sorted(row["type"] for row in composites(found).collect())
+
+
 def _run(found: DataFrame, folder: Path) -> list[Any]:
     query = (
         found.writeStream.format("parquet")
@@ -102,6 +113,7 @@ def main(folder: Path) -> None:
         "before the end": before,
         "stream": answer,
         "transformed": transformed(spark),
+        "replayed": replayed(spark),
     }
     spark.stop()
     sys.stdout.write(json.dumps(found))

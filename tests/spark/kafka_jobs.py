@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 from tests.spark.jobs import QUICK_START
-from tests.spark.kafka_jars import connector_jars
 
+from tyrex.spark.jars import connector_jars
+from tyrex.spark.kafka import Topic, TopicWriter
 from tyrex.spark.session import close, session
 
 PACKAGE = "org.apache.commons:commons-csv:1.14.1"
@@ -33,6 +34,16 @@ def receive(spark: SparkSession, address: str, topic: str) -> list[tuple[int, in
     return [(row.partition, row.k, int(row.v)) for row in rows.collect()]
 
 
+def write_again(spark: SparkSession, address: str, topic: str, notes: Path) -> list[tuple[str, str]]:
+    """A micro-batch that was broken off when it had sent two of three messages, and the next one."""
+    for batch, messages in [(1, "ab"), (1, "abc"), (2, "ad")]:
+        writer = TopicWriter(spark, Topic(address, topic), notes)
+        writer.write(batch, [(key, f"{batch}") for key in messages])
+    reader = spark.read.format("kafka").option("kafka.bootstrap.servers", address).option("subscribe", topic)
+    rows = reader.load().selectExpr("cast(key as string) as k", "cast(value as string) as v")
+    return [(row.k, row.v) for row in rows.collect()]
+
+
 def main(address: str, folder: Path) -> None:
     spark = session(
         "local[2]", packages=[PACKAGE], jars=connector_jars(), config=QUICK_START, log=folder / "spark.log"
@@ -41,6 +52,7 @@ def main(address: str, folder: Path) -> None:
     jars = spark.sparkContext._jsc.sc().listJars()
     answer = {
         "messages": receive(spark, address, "numbers"),
+        "written": write_again(spark, address, "composites", folder / "notes"),
         "jars": [jars.apply(index).rpartition("/")[2] for index in range(jars.size())],
     }
     close(spark)

@@ -106,6 +106,7 @@ class Query:
         has_ids: bool = False,
         live: RuleStream | None = None,
         brought: Sequence[str] = (),
+        seam: int | None = None,
     ) -> None:
         self.plan = plan_spark(rules, streaming=True)
         if live is not None:
@@ -122,19 +123,21 @@ class Query:
         self.task = task_of(
             rules, self.plan, self.layout, self.wire, Options(shards, zone, live=live is not None)
         )
+        self.seam = seam
         units = [self.plan.parts[part].unit for part in self.layout.part_of_shard]
-        self.clocked = tuple(n for n, unit in enumerate(units) if unit.timers)
+        self.clocked = tuple(n for n, unit in enumerate(units) if unit.timers or seam is not None)
         self.calendar = frozenset(n for n, unit in enumerate(units) if unit.calendar)
         self.delay = delay
         self.state: dict[int, dict[str, dict[Any, Any]]] = {}
         self.greatest: int | None = None
         self.watermark = 0
         self.rows: list[Any] = []
+        self.pasts: dict[int, list[pd.DataFrame]] = {}
         self.start("run")
 
     def start(self, run: str, smallest_log: int = 2_000) -> None:
         """Begin a run of the query over what state there is."""
-        self.job = Job(self.task, run, "rules", self.calendar, smallest_log, self.ground)
+        self.job = Job(self.task, run, "rules", self.calendar, smallest_log, self.ground, self.seam)
 
     def batch(
         self, events: Sequence[tuple[int, Event]], *, partitions: int = 2, changes: Sequence[Change] = ()
@@ -147,6 +150,14 @@ class Query:
             self.greatest = max(event.timestamp, event.timestamp if self.greatest is None else self.greatest)
         self.rows.extend(found)
         return found
+
+    def past(self, events: Sequence[tuple[int, Event]]) -> None:
+        """The history; it comes with the first micro-batch."""
+        for blob in pack([self._rows(events, ())], self.clocked):
+            frame: pd.DataFrame = blob.to_pandas()
+            for shard in sorted(set(frame["shard"])):
+                own = frame[frame["shard"] == shard]
+                self.pasts.setdefault(int(shard), []).append(own)
 
     def attempt(
         self, events: Sequence[tuple[int, Event]], *, partitions: int = 2, changes: Sequence[Change] = ()
@@ -166,9 +177,16 @@ class Query:
                 frames.setdefault(int(shard), []).append(frame[frame["shard"] == shard])
         found: list[Any] = []
         clock = Clock(self.watermark)
-        for shard, own in frames.items():
-            results = self._processor(shard).handleInputRows((shard,), iter(own), clock)
+        for shard in {**self.pasts, **frames}:
+            own = frames.get(shard)
+            processor = self._processor(shard)
+            for one in self.pasts.get(shard, ()):
+                processor.handleInitialState((shard,), one, clock)
+            if own is None:
+                continue
+            results = processor.handleInputRows((shard,), iter(own), clock)
             found.extend(row for result in results for row in _unpacked(result))
+        self.pasts = {}
         for shard in list(self.state):
             if any(at <= self.watermark for at in self.state[shard].get("timers", {})):
                 results = self._processor(shard).handleExpiredTimer((shard,), clock, None)

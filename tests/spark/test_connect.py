@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.spark.connect_jobs import EVENTS, FIXTURES
+from tests.spark.connect_jobs import EVENTS, FIRE, FIXTURES
 from tests.spark.frames import expected
 from tests.spark.test_shards import CASES, PAIRS, history
+
+import tyrex
+from tyrex.io import open_events
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,6 +59,13 @@ def test_a_stream_has_the_same_answer_through_connect(answer: Any) -> None:
 def test_transform_and_of_work_through_connect(answer: Any) -> None:
     """`detect` as a step of a chain, with lineage."""
     assert answer["transformed"] == {"k": 1, "of": ["B", "A"]}
+
+
+def test_a_replay_works_through_connect(answer: Any) -> None:
+    """The data source is sent to the server, and read there."""
+    events = list(open_events(FIRE / "events.jsonl"))
+    wanted = expected(tyrex.load(FIRE / "rules.tesla"), events)
+    assert answer["replayed"] == sorted(row[0] for row in wanted) != []
 
 
 def _tuples(rows: list[list[str]]) -> list[tuple[str, ...]]:

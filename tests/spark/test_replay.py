@@ -18,7 +18,7 @@ from tests.spark.frames import expected
 from tests.spark.streams import answers, run
 
 from tyrex import Event, EventError, parse
-from tyrex.spark import SourceError, TyrexReplay, composites, detect, finish, rejected
+from tyrex.spark import SourceError, TyrexReplay, composites, detect, finish, of, rejected
 from tyrex.spark.replay import ReplayReader
 from tyrex.spark.replay import _settings as settings_of
 from tyrex.spark.tape import Pace, Position
@@ -305,6 +305,25 @@ def test_types_whose_attributes_have_no_common_column_are_replayed_one_by_one(tm
     assert [(row["v"], row["sequence"]) for row in rows] == [(1, 0), (3, 2)]
 
 
+def by_type(folder: Path) -> list[str]:
+    """A file for each type, whose events do not say it, with the time in a column of another name."""
+    (folder / "temps.csv").write_text("at,area,value\n1,A,50\n4,A,30\n")
+    (folder / "smokes.csv").write_text("at,area\n2,A\n3,B\n")
+    return [f"Temp={folder / 'temps.csv'}", f"Smoke={folder / 'smokes.csv'}"]
+
+
+def test_several_inputs_are_merged_by_time(tmp_path: Path) -> None:
+    """Also as `tyrex run` names them: by type, and with another key for the time."""
+    options = {"paths": json.dumps(by_type(tmp_path)), "rules": TYPES, "timestamp": "at"}
+    rows = [row for batch in settings_of(options).tape().all_rows() for row in batch.to_pylist()]
+    assert [(row["type"], row["area"], row["value"]) for row in rows] == [
+        ("Temp", "A", 50.0),
+        ("Smoke", "A", None),
+        ("Smoke", "B", None),
+        ("Temp", "A", 30.0),
+    ]
+
+
 def test_the_pace_is_that_of_the_clock_times_the_speed() -> None:
     """From where it began."""
     assert Pace(60, 1_000_000, 50).due(3_000_000) == 50 + 120_000_000
@@ -328,7 +347,7 @@ def test_rules_over_a_replay_find_what_they_find_over_the_events(spark: SparkSes
     wanted = expected(rules, sorted(events, key=lambda event: event.timestamp))
     assert wanted
 
-    stream = replayed(spark, path, maxEventsPerTrigger=30)
+    stream = replayed(spark, path, maxEventsPerTrigger=50)
     rows: list[Any] = []
     run(stream.transform(detect, rules, delay="10 s"), tmp_path / "checkpoint", rows)
     rows += finish(stream, rules, tmp_path / "checkpoint").collect()
@@ -340,6 +359,15 @@ def test_rules_over_a_replay_find_what_they_find_over_the_events(spark: SparkSes
     assert [row["problem"] for row in rejected(found).collect()] == ["no type"]
     (bad,) = table.where("rejected is not null").collect()
     assert (bad["rejected"]["line"], bad["rejected"]["text"]) == (91, BAD)
+
+
+def test_a_table_of_several_inputs_is_loaded_from_a_list(spark: SparkSession, tmp_path: Path) -> None:
+    """As Spark does with other formats."""
+    spark.dataSource.register(TyrexReplay)
+    reader_ = spark.read.format("tyrex-replay").options(rules=TYPES + FIRE, timestamp="at")
+    table = reader_.load(by_type(tmp_path))
+    assert [row["sequence"] for row in table.where("type = 'Smoke'").collect()] == [1, 2]
+    assert of(detect(table, TYPES + FIRE), "Fire").collect()[0]["value"] == 50.0
 
 
 def test_a_query_that_is_stopped_goes_on_with_the_next_event(spark: SparkSession, tmp_path: Path) -> None:

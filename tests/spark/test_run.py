@@ -57,6 +57,14 @@ def test_the_lines_are_those_of_one_process() -> None:
     assert len(answer.events) == 5
 
 
+def test_spark_is_where_files_run_if_nothing_else_is_said(tmp_path: Path) -> None:
+    """It sorts them, so what would be late in one process is not."""
+    lines = [json.dumps({"type": "A", "timestamp": at, "k": 1, "v": 5}) for at in (2, 1)]
+    rules, events = write(tmp_path / "r.tesla", MANY), write(tmp_path / "e.jsonl", "\n".join(lines))
+    assert "late" not in tyrex("run", rules, events).err
+    assert "1 late" in tyrex("run", rules, events, "--on", "process").err
+
+
 def test_files_of_every_format_are_merged(tmp_path: Path) -> None:
     """A file for each type, each in its own format, and one with types that no rule knows."""
     words: list[str | Path] = []
@@ -187,8 +195,8 @@ def test_the_demo_finds_the_same_on_spark(tmp_path: Path, spark: SparkSession) -
 @pytest.mark.nightly
 def test_a_session_of_its_own_is_quiet(tmp_path: Path) -> None:
     """A process that starts Spark and ends it: only Tyrex speaks."""
-    command: list[Any] = [Path(sys.executable).with_name("tyrex"), "run", FIRE, FIRE_EVENTS, "--on", "spark"]
+    command: list[Any] = [Path(sys.executable).with_name("tyrex"), "run", FIRE, FIRE_EVENTS]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0
-    assert done.stdout == tyrex("run", FIRE, FIRE_EVENTS).out
+    assert done.stdout == tyrex("run", FIRE, FIRE_EVENTS, "--on", "process").out
     assert len(done.stderr.splitlines()) == 1

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -14,18 +15,21 @@ import typer
 from rich.console import Console
 
 from tyrex.cli.common import fail, load_rules
-from tyrex.cli.run_inputs import Intake, RejectedData, unreadable
+from tyrex.cli.run_inputs import Intake, RejectedData, as_lines, unreadable
 from tyrex.cli.run_progress import ProgressBar
 from tyrex.cli.run_results import Results
 from tyrex.cli.run_runtimes import Runtime, Setting, on_process, on_reference
 from tyrex.cli.run_spark import on_spark
+from tyrex.cli.run_stream import Streaming, run_stream
 from tyrex.cli.run_summary import Summary
 from tyrex.events import FIRST_TIMESTAMP, LAST_TIMESTAMP, EventError, to_microseconds
 from tyrex.io import Batch, EventWriter, Input, Layout, find_input, open_writer
+from tyrex.io.layout import has_arrow
 from tyrex.rules import RuleSet
 from tyrex.tesla import CheckedSubscription, TeslaError
 from tyrex.tesla.durations import NotADuration, parse_duration
 
+SCHEME = "kafka://"
 _ALL_TIME = LAST_TIMESTAMP - FIRST_TIMESTAMP
 """No event can come later than that."""
 
@@ -46,8 +50,12 @@ def run(
         ),
     ] = "-",
     on: Annotated[
-        Runtime, typer.Option(help="The engine in this process, Spark, or the slow reference.")
-    ] = Runtime.PROCESS,
+        Runtime | None,
+        typer.Option(
+            help="Spark, the engine in this process, or the slow reference. Without it: Spark, if it is installed; "
+            "in this process with `-`, `--delay` or `--late`."
+        ),
+    ] = None,
     master: Annotated[
         str | None,
         typer.Option(help="With `--on spark`: where Spark runs, as `local[4]` or `spark://host:7077`."),
@@ -70,27 +78,66 @@ def run(
         Path | None, typer.Option(help="A file for data that is no event, with line number and reason.")
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad line.")] = False,
+    stream: Annotated[
+        bool,
+        typer.Option(
+            "--stream",
+            help="Follow folders into which files come, and topics as `kafka://localhost:9092/events`, on Spark.",
+        ),
+    ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(help="With `--stream`: a folder for the state, from which the next run goes on."),
+    ] = None,
+    once: Annotated[
+        bool, typer.Option("--once", help="With `--stream`: end with what is there, instead of waiting.")
+    ] = False,
+    flush: Annotated[
+        bool,
+        typer.Option("--flush", help="With `--stream`: tell at the end what is still open, as if all ended."),
+    ] = False,
 ) -> None:
     """Detect composite events in streams of events, and write them in order.
 
     Data that is no event is reported on standard error, counted and left out.
     """
     started = time.perf_counter()
-    _check_options(on, master=master, delay=delay, late=late)
+    stream = stream or any(SCHEME in word for word in (*events, output))
+    _check_options(on, stream=stream, master=master, delay=delay, late=late)
+    if not stream and (checkpoint is not None or once or flush):
+        raise fail("`--checkpoint`, `--once` and `--flush` are for streams: add `--stream`")
+    terminal = Console(stderr=True) if sys.stderr.isatty() else None
     rule_set = load_rules(rules)
     subscription = _subscription(rule_set, subscribe)
     setting = _setting(delay=delay, until=until, time_zone=time_zone, lineage=lineage)
+    if stream:
+        streaming = Streaming(
+            output=output,
+            master=master,
+            timestamp=timestamp,
+            checkpoint=checkpoint,
+            once=once,
+            flush=flush,
+            late=late,
+            rejected=rejected,
+            strict=strict,
+            console=terminal,
+        )
+        if until is not None and not streaming.tells_rest:
+            raise fail("`--until` is for the end of a stream: add `--flush`")
+        typer.echo(str(run_stream(rule_set, events, setting, streaming, subscription)), err=True)
+        return
     layout = Layout(rule_set.types, columns=on is not Runtime.REFERENCE)
     inputs = [_input(word, layout, timestamp) for word in events]
+    on = on or _usual_place(inputs, master=master, in_order=delay is not None or late is not None)
     with ExitStack() as stack:
-        bad = RejectedData(strict=strict, file=_text_file(stack, rejected))
+        bad = RejectedData(strict=strict, keep=as_lines(_text_file(stack, rejected)))
         intake = Intake(inputs, layout, bad)
         writer = stack.enter_context(_writer(output, rule_set, subscription, lineage=lineage))
         results = Results(writer, subscription=subscription, late=_text_file(stack, late))
         batches: Iterable[Batch] = intake
-        console = Console(stderr=True) if output != "-" and sys.stderr.isatty() else None
-        if console is not None:
-            batches = _watched(intake, ProgressBar(console, intake.size, time.perf_counter))
+        if terminal is not None and output != "-":
+            batches = _watched(intake, ProgressBar(terminal, intake.size, time.perf_counter))
         try:
             if on is Runtime.SPARK:
                 left = on_spark(
@@ -99,7 +146,7 @@ def run(
                     setting,
                     results,
                     master=master,
-                    console=console,
+                    console=terminal,
                     size=intake.size,
                     inputs=inputs,
                 )
@@ -124,11 +171,32 @@ def run(
     typer.echo(str(summary), err=True)
 
 
-def _check_options(on: Runtime, *, master: str | None, delay: str | None, late: Path | None) -> None:
-    if on is not Runtime.SPARK and master is not None:
+def _usual_place(inputs: Sequence[Input], *, master: str | None, in_order: bool) -> Runtime:
+    """Spark, for files; what lives, and what has an order of arrival, is for the engine in this process."""
+    if master is not None:
+        return Runtime.SPARK
+    if in_order or not all(one.paths and all(path.is_file() for path in one.paths) for one in inputs):
+        return Runtime.PROCESS
+    if find_spec("pyspark") is None or not has_arrow():
+        typer.echo('Spark is not installed (pip install "tyrex[spark]"): this runs in one process', err=True)
+        return Runtime.PROCESS
+    return Runtime.SPARK
+
+
+def _check_options(
+    on: Runtime | None, *, stream: bool, master: str | None, delay: str | None, late: Path | None
+) -> None:
+    if stream:
+        if on in (Runtime.PROCESS, Runtime.REFERENCE):
+            raise fail(f"`--stream` runs on Spark: leave `--on {on}` out")
+        return
+    if on in (Runtime.PROCESS, Runtime.REFERENCE) and master is not None:
         raise fail("`--master` says where Spark runs: add `--on spark`")
-    if on is Runtime.SPARK and (delay is not None or late is not None):
-        raise fail("on Spark no event of a file is late, as all are sorted: leave `--delay` and `--late` out")
+    if (on is Runtime.SPARK or master is not None) and (delay is not None or late is not None):
+        raise fail(
+            "on Spark no event of a file is late, as all are sorted: leave `--delay` and `--late` out, "
+            "or take `--on process`, or `--stream` for folders that grow"
+        )
 
 
 def _setting(*, delay: str | None, until: str | None, time_zone: str, lineage: bool) -> Setting:

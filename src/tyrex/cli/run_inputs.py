@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import IO
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
 
 import typer
 
@@ -13,39 +13,52 @@ from tyrex.events import EventError
 from tyrex.io import Batch, BatchReader, Input, Layout, OnRejected, Rejected, merged, open_input
 
 _SHOWN = 20
+_PLACES = ("line", "row", "partition", "offset")
+"""What tells a place in a source."""
 
 
 class RejectedData:
     """What becomes of data that is no event: it is counted, and written to a file or shown; or it ends the run."""
 
-    def __init__(self, *, strict: bool, file: IO[str] | None) -> None:
+    def __init__(self, *, strict: bool, keep: Callable[[dict[str, Any]], None] | None) -> None:
         self.count = 0
         self._strict = strict
-        self._file = file
+        self._keep = keep
 
     def taker(self, source: str) -> OnRejected:
         """What takes the rejected data of one source."""
 
         def take(data: Rejected) -> None:
-            if self._strict:
-                raise fail(f"{source}: {data}")
-            self.count += 1
-            if self._file is not None:
-                record = {
-                    "source": source,
-                    data.unit: data.line_number,
-                    "reason": data.reason,
-                    "text": data.text,
-                }
-                self._file.write(json.dumps(record, ensure_ascii=False) + "\n")
-            elif self.count <= _SHOWN:
-                typer.echo(f"{source}: {data}", err=True)
-            elif self.count == _SHOWN + 1:
-                typer.echo(
-                    "more is rejected, which is only counted: `--rejected FILE` keeps all of it", err=True
-                )
+            self.take(
+                {"source": source, data.unit: data.line_number, "reason": data.reason, "text": data.text}
+            )
 
         return take
+
+    def take(self, record: dict[str, Any]) -> None:
+        """Count data that is no event, of which the source, the place in it and the reason are known."""
+        place = [f"{name} {record[name]}" for name in _PLACES if name in record]
+        shown = ": ".join([record["source"], *([", ".join(place)] if place else []), record["reason"]])
+        if self._strict:
+            raise fail(shown)
+        self.count += 1
+        if self._keep is not None:
+            self._keep(record)
+        elif self.count <= _SHOWN:
+            typer.echo(shown, err=True)
+        elif self.count == _SHOWN + 1:
+            typer.echo("more is rejected, which is only counted: `--rejected FILE` keeps all of it", err=True)
+
+
+def as_lines(file: IO[str] | None) -> Callable[[dict[str, Any]], None] | None:
+    """Keeps records in a file, if there is one."""
+    if file is None:
+        return None
+
+    def keep(record: dict[str, Any]) -> None:
+        file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    return keep
 
 
 class Intake:

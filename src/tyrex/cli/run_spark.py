@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import islice
 from pathlib import Path
 from threading import Event as Signal
@@ -22,7 +22,7 @@ from tyrex.rules import RuleSet
 
 if TYPE_CHECKING:
     from tyrex.spark.runs import Detected, Progress, Starting
-    from tyrex.spark.spool import Tables
+    from tyrex.spark.spool import Spool, Tables
 
 _AT_ONCE = 1 << 14
 _LOOK = 0.5  # seconds
@@ -52,7 +52,7 @@ def on_spark(
         folder = Path(name)
         try:
             with spark_for_run(master, folder / "spark.log", short=short) as starting:
-                tables = _as_they_are(rules, inputs, starting) or _spooled(rules, batches, folder, starting)
+                tables = _tables(rules, inputs, batches, folder, starting, console)
                 if tables is None:
                     return Leftover(0, 0)
                 spark = starting.session()
@@ -74,25 +74,48 @@ def on_spark(
             raise fail(str(error)) from None
 
 
+def _tables(
+    rules: RuleSet,
+    inputs: Sequence[Input],
+    batches: Iterable[Batch],
+    folder: Path,
+    starting: Starting,
+    console: Console | None,
+) -> Tables | None:
+    from tyrex.spark.parquet import are_parquet
+
+    if inputs and are_parquet(inputs):
+        with _spinner(console):
+            tables = _as_they_are(rules, inputs, starting)
+        if tables is not None:
+            return tables
+    spool = _spooled(rules, batches, folder)
+    with _spinner(console):
+        return spool.tables(starting.session())
+
+
+def _spinner(console: Console | None) -> AbstractContextManager[object]:
+    """Spark takes some seconds to start, and the user should know what takes so long."""
+    return nullcontext() if console is None else console.status("Starting Spark")
+
+
 def _as_they_are(rules: RuleSet, inputs: Sequence[Input], starting: Starting) -> Tables | None:
     """Parquet files that Spark can read itself; None if some file is no such file, or a row no event."""
-    from tyrex.spark.parquet import are_parquet, fitting_columns, tables_of
+    from tyrex.spark.parquet import fitting_columns, tables_of
 
-    if not inputs or not are_parquet(inputs):
-        return None
     layout = Layout(rules.types)
     columns = fitting_columns(inputs, layout)
     return None if columns is None else tables_of(starting.session(), inputs, columns, layout.types)
 
 
-def _spooled(rules: RuleSet, batches: Iterable[Batch], folder: Path, starting: Starting) -> Tables | None:
+def _spooled(rules: RuleSet, batches: Iterable[Batch], folder: Path) -> Spool:
     from tyrex.spark.spool import Spool
 
     spool = Spool(folder / "events", rules.types)
     for batch in batches:
         spool.take(batch)
     spool.close()
-    return spool.tables(starting.session())
+    return spool
 
 
 def _take(found: Sequence[Detected], results: Results, *, lineage: bool) -> None:

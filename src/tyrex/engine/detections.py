@@ -130,6 +130,16 @@ class Detections(Sequence[Event]):
             found.append(Event(declared.name, time, attributes, id_))
         return tuple(found)
 
+    def columns(self) -> dict[str, dict[str, Any]]:
+        """The attributes of the composite events as columns of Arrow, for each type that occurs."""
+        return {
+            self.names.types[type_].name: {
+                attribute.name: _arrow(self.result.column(number, position), attribute.type, rows)
+                for position, attribute in enumerate(self.names.types[type_].attributes)
+            }
+            for number, (type_, rows) in enumerate(self.result.tables())
+        }
+
     def tables(self) -> dict[str, pa.Table]:
         """The composite events as Arrow tables, one for each type that occurs.
 

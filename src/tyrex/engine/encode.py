@@ -44,6 +44,18 @@ class Encoded:
         return len(self.columns) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Events of one type as columns, in their order."""
+
+    type: str
+    times: ArrowArray
+    """Microseconds, as an array of NumPy of 64-bit whole numbers."""
+    values: Mapping[str, ArrowArray]
+    """Arrow's columns by the names of the attributes; one that is missing is null."""
+    ids: ArrowArray | None = None
+
+
 class Encoder:
     """Encodes events of the known types."""
 
@@ -150,6 +162,32 @@ class Encoder:
             encoded.blocks.append((self._numbers[name], columns, 0, ids))
         return encoded
 
+    def columns(self, blocks: Sequence[Columns], order: ArrowArray) -> Encoded:
+        """Blocks of events of one type each; `order` has for each event in turn the number of its block."""
+        encoded = Encoded(alive=[blocks, order], order=(order.ctypes.data, len(order)))
+        for block in blocks:
+            rows = len(block.times)
+            if rows:
+                in_range(int(block.times[0]))
+                in_range(int(block.times[-1]))
+            encoded.times.append((block.times.ctypes.data, rows))
+            type_ = self._types.get(block.type)
+            if type_ is None:
+                encoded.blocks.append((self._unknown, [], len(encoded.times) - 1, -1))
+                continue
+            columns = []
+            for a in type_.attributes:
+                layout: Layout = ("null", 0, 0)
+                if a.name in block.values:
+                    layout = self._layout(block.values[a.name], a.type, a.name, encoded)
+                columns.append(encoded.add_column(a.type, rows, layout))
+            which = -1
+            if block.ids is not None:
+                which = len(encoded.ids)
+                encoded.ids.append((rows, self._layout(block.ids, ValueType.STRING, "id", encoded)))
+            encoded.blocks.append((self._numbers[block.type], columns, len(encoded.times) - 1, which))
+        return encoded
+
     def _layout(self, column: ArrowArray, type_: ValueType, name: str, encoded: Encoded) -> Layout:
         import pyarrow as pa
 
@@ -160,6 +198,8 @@ class Encoder:
             ValueType.BOOL: pa.bool_(),
             ValueType.STRING: pa.large_string(),
         }[type_]
+        if array_.type == wanted:
+            return _flat(array_, encoded)
         try:
             if pa.types.is_dictionary(array_.type) and type_ is ValueType.STRING:
                 return _dictionary(array_, encoded)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVa
 
 from tyrex.engine.deploy import UNKNOWN
 from tyrex.engine.detections import Composite, Detections, Names
-from tyrex.engine.encode import Encoded, Encoder, as_table, events_in, events_of
+from tyrex.engine.encode import Columns, Encoded, Encoder, as_table, events_in, events_of
 from tyrex.engine.layout import Layout
 from tyrex.engine.places import Places
 from tyrex.engine.provenance import Provenance, why
@@ -247,6 +247,16 @@ class Engine:
         with self._lock:
             result = self._send(self._encoder.events(objects))
         return self._detected(result, [objects[number] for number in result.late()])
+
+    def send_columns(self, blocks: Sequence[Columns], order: Any) -> Detections:
+        """Send many events that stand apart by type; the composite events that follow from them.
+
+        `order` is an array of NumPy, `uint32`: for each event in turn the number of its block. Late events are
+        counted, and not given back.
+        """
+        with self._lock:
+            result = self._send(self._encoder.columns(blocks, order))
+        return self._detected(result)
 
     def _send(self, encoded: Encoded) -> Result:
         return self._places.send_input(

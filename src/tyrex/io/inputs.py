@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -44,20 +44,13 @@ def find_input(word: str, layout: Layout, *, timestamp: str = PLAIN.timestamp) -
 
     EventError if there is no event file behind it, OSError if there is nothing at all.
     """
-    form = Form(timestamp=timestamp)
-    named = None if Path(word).exists() else _NAMED.fullmatch(word)
-    if named is not None:
-        type_, word = named.groups()
-        if type_ not in layout.types:
-            close = get_close_matches(type_, layout.types, 1)
-            known = f"did you mean `{close[0]}`?" if close else f"they know {', '.join(layout.types)}"
-            raise EventError(f"the rules know no event type `{type_}`: {known}")
-        form = replace(form, type=type_)
+    type_, word = split_type(word, layout)
+    form = Form(type_, timestamp)
     if word == STANDARD_INPUT:
         return Input("standard input", (), form)
     path = Path(word)
     if path.is_dir():
-        files = tuple(sorted(p for p in path.iterdir() if _is_event_file(p)))
+        files = tuple(sorted(p for p in path.iterdir() if is_event_file(p)))
         if not files:
             raise EventError(f"{path} has no file of events in it: expected {SUPPORTED}")
         return Input(word, files, form)
@@ -65,6 +58,19 @@ def find_input(word: str, layout: Layout, *, timestamp: str = PLAIN.timestamp) -
         raise EventError(f"the format of `{path}` is not known: expected {SUPPORTED}")
     path.stat()
     return Input(word, (path,), form)
+
+
+def split_type(word: str, layout: Layout) -> tuple[str | None, str]:
+    """The type of all events of an input and the rest of the word, which is all of it if it names no type."""
+    named = None if Path(word).exists() else _NAMED.fullmatch(word)
+    if named is None:
+        return None, word
+    type_, rest = named.groups()
+    if type_ not in layout.types:
+        close = get_close_matches(type_, layout.types, 1)
+        known = f"did you mean `{close[0]}`?" if close else f"they know {', '.join(layout.types)}"
+        raise EventError(f"the rules know no event type `{type_}`: {known}")
+    return type_, rest
 
 
 def open_input(input_: Input, layout: Layout, rejected: Callable[[str], OnRejected]) -> BatchReader:
@@ -140,5 +146,6 @@ def _format(path: Path) -> str | None:
     return None
 
 
-def _is_event_file(path: Path) -> bool:
+def is_event_file(path: Path) -> bool:
+    """Whether a directory of events counts this file in: one that is not hidden, with a format that can be read."""
     return path.is_file() and not path.name.startswith((".", "_")) and _format(path) is not None

@@ -60,21 +60,37 @@ class Block:
 
     def in_order(self) -> Block:
         """The same events, in the order that all processors agree on."""
-        import numpy as np
-        import pyarrow as pa
+        order = self.order()
+        return self if order is None else self.take(order)
 
-        if len(self) < 2:
-            return self
-        table = self.table.unify_dictionaries().combine_chunks()
-        origins: Any = table.column(ORIGIN).chunk(0)
-        ranks = np.argsort(np.argsort(np.asarray(origins.dictionary.to_pylist())))
-        keys = (
-            table.column(NUMBER).to_numpy(),
-            ranks[origins.indices.to_numpy(zero_copy_only=False)],
-            table.column(TIME).to_numpy(),
-        )
-        order: Any = pa.array(np.lexsort(keys))
-        return Block(self.type, table.take(order))
+    def order(self) -> Any:
+        """The positions of the events in their order; None if that is how they stand."""
+        import numpy as np
+
+        times = self.times
+        if len(times) < 2 or (times[1:] > times[:-1]).all():
+            return None
+        order = np.lexsort((self.table.column(NUMBER).to_numpy(), self._ranks(), times))
+        return None if (order[1:] > order[:-1]).all() else order
+
+    def _ranks(self, names: Sequence[str] | None = None) -> Any:
+        """The places of the origins among all names in their order."""
+        import numpy as np
+
+        column: Any = self.table.column(ORIGIN)
+        if column.num_chunks != 1:
+            column = column.unify_dictionaries().combine_chunks()
+            column = column.chunk(0) if hasattr(column, "num_chunks") else column
+        else:
+            column = column.chunk(0)
+        own = column.dictionary.to_pylist()
+        places = {name: place for place, name in enumerate(sorted(own) if names is None else names)}
+        return np.array([places[name] for name in own], np.int64)[column.indices.to_numpy()]
+
+    def origins(self) -> set[str]:
+        """The names of the origins; perhaps more than occur."""
+        column: Any = self.table.column(ORIGIN)
+        return {name for chunk in column.chunks for name in chunk.dictionary.to_pylist()}
 
     def events(self) -> Iterator[Event]:
         """The events as objects."""
@@ -128,6 +144,24 @@ def block_of(type_: EventType, events: Sequence[Event], origin: str, first: int)
     }
     arrays = [pa.array(columns[field.name], field.type) for field in schema]
     return Block(type_.name, pa.Table.from_arrays(arrays, schema=schema)).in_order()
+
+
+def merged(blocks: Sequence[Block]) -> Any:
+    """For blocks that are in order: of which block each event is, when all of them are put in order."""
+    import numpy as np
+
+    if len(blocks) == 1:
+        return np.zeros(len(blocks[0]), np.uint32)
+    numbers = np.repeat(np.arange(len(blocks), dtype=np.uint32), [len(block) for block in blocks])
+    times = np.concatenate([block.times for block in blocks])
+    order = np.argsort(times, kind="stable")
+    found, sorted_times = numbers[order], times[order]
+    if ((sorted_times[1:] == sorted_times[:-1]) & (found[1:] != found[:-1])).any():
+        names = sorted(set[str]().union(*(block.origins() for block in blocks)))
+        ranks = np.concatenate([block._ranks(names) for block in blocks])
+        counts = np.concatenate([block.table.column(NUMBER).to_numpy() for block in blocks])
+        found = numbers[np.lexsort((counts, ranks, times))]
+    return found
 
 
 def concatenated(blocks: Iterable[Block]) -> Block:

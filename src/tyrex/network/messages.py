@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from tyrex.events import LAST_TIMESTAMP
 from tyrex.tesla.types import ValueType
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 BEGINNING = -(2**63)
 """Before all time."""
+END = LAST_TIMESTAMP
+"""The end of all time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,8 @@ class Rules:
     name: str
     version: int
     text: str
+    since: int = BEGINNING
+    """The rules see only events behind this moment: the time of the processor when they were defined."""
 
 
 # --- Trees ------------------------------------------------------------------------------------------------
@@ -91,6 +96,8 @@ class Advertise:
     types: tuple[TypeDeclared, ...]
     delivered: int | None = None
     """Up to which time every sink in the sender's part of the tree has got everything; None if there is none."""
+    reached: int | None = None
+    """The latest time that a processor in the sender's part of the tree has closed; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +233,10 @@ class Awaken:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """All sinks have got everything up to this time: no later epoch of the root starts before it."""
+    """All sinks have got everything up to this time: no later epoch of the root starts before it.
+
+    With the end of time the tree itself is no longer needed.
+    """
 
     tree: Tree
     upto: int

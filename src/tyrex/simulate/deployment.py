@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from tyrex.simulate.contents import Between
 from tyrex.simulate.topologies import MILLISECOND, barabasi_albert, waxman
 from tyrex.simulate.topology import Topology
 from tyrex.simulate.workload import VALUE, Arrivals, Feed, Sink, Workload
@@ -95,7 +96,7 @@ class Deployment:
             rules="\n".join([*declared, *rules]),
             feeds=self._feeds(types, topology, draws),
             sinks=self._sinks(topology, draws["sinks"]),
-            values=self.values,
+            draws={f"T{n}": {VALUE: Between(0, self.values - 1)} for n in range(types)},
             arrivals=self.arrivals,
             seed=self.seed,
         )

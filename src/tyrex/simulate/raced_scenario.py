@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tyrex.simulate.contents import Between
 from tyrex.simulate.topologies import MILLISECOND, waxman
 from tyrex.simulate.topology import Topology
 from tyrex.simulate.workload import VALUE, Arrivals, Feed, Sink, Workload
@@ -66,7 +67,7 @@ class Raced:
             rules="\n".join([*declared, *definitions]),
             feeds=self._feeds(topology, draws[1]),
             sinks=self._sinks(topology, draws[2]),
-            values=self.values,
+            draws={f"T{n}": {VALUE: Between(0, self.values - 1)} for n in range(self.types)},
             arrivals=self.arrivals,
             seed=self.seed,
             raced=True,

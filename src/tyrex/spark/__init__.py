@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 from tyrex.spark.detect import changes, composites, detect, finish, of, rejected
 from tyrex.spark.rule_stream import RuleStream
-from tyrex.spark.sources import Source, SourceError
+from tyrex.spark.sources import History, Source, SourceError
 
 if TYPE_CHECKING:
     from tyrex.spark.replay import TyrexReplay
 
 __all__ = [
+    "History",
     "RuleStream",
     "Source",
     "SourceError",

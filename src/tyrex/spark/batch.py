@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from tyrex.spark.sources import (
     time_of,
 )
 from tyrex.spark.tasks import Options, defined, schema_of, task_of
-from tyrex.spark.worker import detect_shards
+from tyrex.spark.worker import Task, detect_shards
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,8 +36,30 @@ FIRST, LAST = -(2**63), 2**63 - 1
 """Places before and behind all events of an instant."""
 
 
+@dataclass(frozen=True)
+class Ordered:
+    """The events that some rule can use, where they are needed and in their order, and what is to be done with them."""
+
+    rows: DataFrame
+    task: Task
+
+
 def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -> DataFrame:
     """The composite events of rules over DataFrames that are not streams."""
+    schema = schema_of(defined(rules), lineage=options.lineage, ordered=options.ordered)
+    ordered = in_order(events, rules, plan, options)
+    if ordered is None:
+        return frames_of(events)[0].frame.sparkSession.createDataFrame([], schema)
+    task = ordered.task
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return detect_shards(task, batches)
+
+    return ordered.rows.mapInArrow(run, schema)
+
+
+def in_order(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -> Ordered | None:
+    """Divide events among shards, and sort those of each; None if no rule looks at any of them."""
     layout = Layout(plan, options.shards)
     streams = streams_of(events, rules.types, plan.filters)
     has_ids = any(stream.id is not None for stream in streams)
@@ -51,19 +74,13 @@ def detect_in_table(events: Events, rules: RuleSet, plan: SparkPlan, options: Op
         ),
         *_ticks(events, plan, layout, wire, options),
     ]
-    schema = schema_of(defined(rules), lineage=options.lineage, ordered=options.ordered)
-    if not found:  # no rule looks at any of the events
-        return frames_of(events)[0].frame.sparkSession.createDataFrame([], schema)
+    if not found:
+        return None
     rows = reduce(lambda one, other: one.unionByName(other), found)
     ordered = rows.repartitionById(layout.count, _column(w.SHARD)).sortWithinPartitions(
         w.SHARD, w.SLICE, w.TIME, w.SEQUENCE, w.TYPE
     )
-    task = task_of(rules, plan, layout, wire, options)
-
-    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return detect_shards(task, batches)
-
-    return ordered.mapInArrow(run, schema)
+    return Ordered(ordered, task_of(rules, plan, layout, wire, options))
 
 
 # --- Rows ---------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tyrex.spark.finish import finish_stream
 from tyrex.spark.planner import SparkPlan, plan_spark
 from tyrex.spark.rejects import or_fail, with_rejected
 from tyrex.spark.rule_stream import RuleStream, plan_live
-from tyrex.spark.sources import Events, SourceError, frames_of
+from tyrex.spark.sources import Events, History, SourceError, frames_of
 from tyrex.spark.streaming import detect_in_stream
 from tyrex.spark.tasks import Options
 
@@ -31,6 +31,7 @@ def detect(
     lineage: bool = False,
     shards: int | None = None,
     delay: Span = 0,
+    history: History | None = None,
     strict: bool = False,
 ) -> DataFrame:
     """The composite events that rules find in DataFrames.
@@ -48,7 +49,8 @@ def detect(
     Of streams, `delay` is how far behind the latest one an event may come: events wait so long, and are then processed
     in order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row with
     the column `rejected`. At the end of a stream's input, `finish` has what still waits. With a `RuleStream` the rules
-    of a stream change while it runs, and `changes` tells what became of each change.
+    of a stream change while it runs, and `changes` tells what became of each change. With a `history` the rules run
+    over its tables first, and go on with the stream where these end.
     """
     live = rules if isinstance(rules, RuleStream) else None
     rules = _read(rules)
@@ -58,8 +60,12 @@ def detect(
     count = shards or _usual_shards(sources[0].frame)
     options = Options(count, time_zone, None if until is None else to_microseconds(until), lineage)
     if not any(source.frame.isStreaming for source in sources):
+        if any(source.problem is not None for source in sources):
+            raise SourceError("a table has no `problem`: leave the rows out that are no events")
         if live is not None:
             raise SourceError("rules can change over streams only: give tables the rules themselves")
+        if history is not None:
+            raise SourceError("a history comes before a stream, and these are tables: put them together")
         found = detect_in_table(events, rules, plan_spark(rules), options)
         return (or_fail if strict else with_rejected)(found, events, rules)
     if strict:
@@ -68,7 +74,7 @@ def detect(
         raise SourceError("a stream has no end that `until` could move on: give it to `finish`")
     options = replace(options, live=live is not None)
     plan = _plan(events, rules, live)
-    return detect_in_stream(events, rules, plan, options, microseconds(delay), live)
+    return detect_in_stream(events, rules, plan, options, microseconds(delay), live, history)
 
 
 def finish(
@@ -80,6 +86,7 @@ def finish(
     until: Moment | None = None,
     lineage: bool = False,
     shards: int | None = None,
+    history: History | None = None,
 ) -> DataFrame:
     """The composite events that a stream has not yet told, as if its input had ended: a table, not a stream.
 
@@ -92,7 +99,7 @@ def finish(
     options = Options(
         count, time_zone, None if until is None else to_microseconds(until), lineage, live=live is not None
     )
-    return finish_stream(events, rules, _plan(events, rules, live), options, checkpoint)
+    return finish_stream(events, rules, _plan(events, rules, live), options, checkpoint, history)
 
 
 def _read(rules: RuleSet | str | RuleStream) -> RuleSet:
@@ -144,7 +151,10 @@ def of(result: DataFrame, type_name: str, attributes: str | None = None) -> Data
     rest = ["lineage"] if "lineage" in result.columns else []
     found = composites(result).where(sf.col("type") == type_name)
     if type_name in result.columns and type_name not in _COMMON:
-        return found.select("timestamp", "id", "rule", *rest, f"`{type_name}`.*")
+        # Not by `Fire.*`: a table with that name would come first.
+        fields = result.select(f"`{type_name}`").schema[0].dataType
+        own = [sf.col(f"`{type_name}`").getField(name).alias(name) for name in getattr(fields, "names", ())]
+        return found.select("timestamp", "id", "rule", *rest, *own)
     if "change" not in result.columns:
         made = [field.name for field in result.schema.fields if field.name not in _COMMON]
         raise SourceError(f"the rules define no `{type_name}`; they define {', '.join(made)}")

@@ -12,7 +12,7 @@ from tyrex.spark.packing import NEVER
 from tyrex.spark.planner import SparkPlan
 from tyrex.spark.shard import report
 from tyrex.spark.shard_state import Page, checked, rebuild
-from tyrex.spark.sources import Events, frames_of
+from tyrex.spark.sources import Events, History, frames_of
 from tyrex.spark.streaming import prepare, spark_schema
 from tyrex.spark.tasks import Options
 from tyrex.spark.worker import Task
@@ -23,11 +23,16 @@ if TYPE_CHECKING:
 
 
 def finish_stream(
-    events: Events, rules: RuleSet, plan: SparkPlan, options: Options, checkpoint: str | Path
+    events: Events,
+    rules: RuleSet,
+    plan: SparkPlan,
+    options: Options,
+    checkpoint: str | Path,
+    history: History | None = None,
 ) -> DataFrame:
     """The composite events that are still to come out of the state in a checkpoint."""
     spark = frames_of(events)[0].frame.sparkSession
-    prepared = prepare(events, rules, plan, options)
+    prepared = prepare(events, rules, plan, options, history)
     task, made_by, until = prepared.task, prepared.made_by, options.until
     state = _read_state(spark, str(checkpoint))
 

@@ -10,15 +10,17 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from tyrex.spark.live import Change, Ground, Outcome, Step, apply
 from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes, to_bytes
-from tyrex.spark.shard import Shard, report, sort_out
+from tyrex.spark.shard import Shard, Sorted, report, sort_out
 from tyrex.spark.shard_state import (
     CACHE,
     CHUNKS,
+    HISTORY,
     NUMBER,
     PAGE,
     PIECES,
     RULES,
     SMALLEST_LOG,
+    History,
     Page,
     Stored,
     row_of,
@@ -44,6 +46,8 @@ class Job:
     smallest_log: int = SMALLEST_LOG
     ground: Ground | None = None
     """What rules that come later must fit, if rules come and go."""
+    seam: int | None = None
+    """Where a history ends and the stream begins, in microseconds."""
 
 
 class ShardProcessor(StatefulProcessor):
@@ -54,12 +58,14 @@ class ShardProcessor(StatefulProcessor):
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Name the parts of the state."""
+        self._kept = 0
         self._handle = handle
         self._stored: Any = Stored(
             handle.getValueState("page", PAGE),
             handle.getMapState("pieces", NUMBER, PIECES),
             handle.getMapState("chunks", NUMBER, CHUNKS),
             handle.getValueState("rules", RULES),
+            handle.getMapState("history", NUMBER, HISTORY),
         )
 
     def handleInputRows(  # noqa: N802 - Spark's names
@@ -77,6 +83,20 @@ class ShardProcessor(StatefulProcessor):
         span = None if least == UNKNOWN else (least, greatest)
         changes = sorted(Change.read(record) for record in packed["changes"] if record is not None)
         yield from self._work(int(key[0]), blobs, span, timerValues.getCurrentWatermarkInMs(), changes)
+
+    def handleInitialState(  # noqa: N802
+        self,
+        key: Any,
+        initialState: Any,  # noqa: N803
+        timerValues: Any,  # noqa: N803
+    ) -> None:
+        """Keep the history until the first micro-batch works with the shard."""
+        for least, greatest, blob in zip(
+            initialState["least"], initialState["greatest"], initialState["blob"], strict=True
+        ):
+            data = None if blob is None else bytes(blob)
+            self._stored.history.updateValue((self._kept,), (int(least), int(greatest), data))
+            self._kept += 1
 
     def handleExpiredTimer(  # noqa: N802
         self,
@@ -104,9 +124,16 @@ class ShardProcessor(StatefulProcessor):
         job, stored = self._job, self._stored
         page = stored.read_page(job.made_by)
         watermark = max(page.watermark, milliseconds * 1000 if milliseconds > 0 else NEVER)
+        past = None
+        if job.seam is not None:
+            watermark = max(watermark, job.seam)
+            past = stored.take_history() if not page.tokens else None
         if not blobs and not changes and span is None and watermark == page.watermark:
             return
         shard = CACHE.take(job.run, job.task, number, page, stored)
+        before = None
+        if past is not None:
+            before, page = self._before(shard, past, page)
         if span is not None:
             begin = min(page.begin, max(watermark, span[0])) if number in job.calendar else UNKNOWN
             page = replace(page, begin=begin, greatest=max(page.greatest, span[1]))
@@ -117,14 +144,26 @@ class ShardProcessor(StatefulProcessor):
             shard.hold(shard.next_chunk, rows.good, len(data))
         found = shard.release(watermark, page.begin)
         told = self._change(shard, changes, watermark)
-        results = report(job.task, found, rows, told if number == 0 else ())
-        changed = shard.changes != page.changes
+        results = report(job.task, found, rows, told if number == 0 else (), before)
+        changed = shard.changes != page.changes or past is not None
         page = turned(replace(page, watermark=watermark, next_chunk=shard.next_chunk, changes=shard.changes))
         page = self._set_timer(self._shorten(page, shard, always=changed), shard.wakes_at(page.begin))
         stored.page.update(row_of(page))
         if results is not None:
             yield pd.DataFrame({"blob": [to_bytes(results)]})
         CACHE.put(job.run, number, page.token, shard)
+
+    def _before(self, shard: Shard, past: History, page: Page) -> tuple[Sorted | None, Page]:
+        """Give a shard its history: it is processed with this micro-batch, so its state never has it as a chunk."""
+        import pyarrow as pa
+
+        rows = sort_out(pa.concat_tables(map(from_bytes, past.blobs)), NEVER) if past.blobs else None
+        if rows is not None and len(rows.good):
+            shard.held.append(rows.good)
+        if past.least != UNKNOWN:
+            begin = past.least if shard.number in self._job.calendar else UNKNOWN
+            page = replace(page, begin=begin, greatest=past.greatest)
+        return rows, page
 
     def _change(
         self, shard: Shard, changes: Sequence[Change], watermark: int

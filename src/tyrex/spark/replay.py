@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 else:
     try:
         from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
-    except ImportError:  # Spark 4.0 and 4.1, which can only read the replay as a table
+    except ImportError:  # Spark 4.1, which can only read the replay as a table
 
         class SupportsTriggerAvailableNow:
             """Spark has it since 4.2."""

@@ -40,7 +40,9 @@ class Detected:
 
 
 @contextmanager
-def spark_for_run(master: str | None, log: Path, *, short: bool = False) -> Iterator[Starting]:
+def spark_for_run(
+    master: str | None, log: Path, *, short: bool = False, jars: Sequence[Path] = ()
+) -> Iterator[Starting]:
     """The session of this process if there is one, which goes on; else a new one, which ends with the run.
 
     It starts while the caller does something else. What Spark prints goes to the file `log`. A `short` run ends
@@ -54,7 +56,7 @@ def spark_for_run(master: str | None, log: Path, *, short: bool = False) -> Iter
         config = {"spark.driver.maxResultSize": "0"}
         if short:
             config["spark.driver.extraJavaOptions"] = "-XX:TieredStopAtLevel=1"
-        starting = threads.submit(lambda: session(master, log=log, config=config))
+        starting = threads.submit(lambda: session(master, log=log, config=config, jars=jars))
         try:
             yield Starting(starting)
         finally:
@@ -125,7 +127,7 @@ def detect_in_order(
         sortable = sortable.append_column(name, compute.struct_field(place, name))
     indices = compute.sort_indices(sortable, sort_keys=keys)
     for start in range(0, len(indices), _ROWS):
-        yield from _events(table.take(indices.slice(start, _ROWS)), rules.types)
+        yield from detected_in(table.take(indices.slice(start, _ROWS)), rules.types)
 
 
 def _collected(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -> pa.Table:
@@ -136,10 +138,10 @@ def _collected(events: Events, rules: RuleSet, plan: SparkPlan, options: Options
     except SourceError as error:
         raise RunError(str(error)) from None
     except PySparkException as error:
-        raise RunError(f"Spark failed: {_reason(error)}") from error
+        raise RunError(f"Spark failed: {reason(error)}") from error
 
 
-def _reason(error: Exception) -> str:
+def reason(error: Exception) -> str:
     """The line that says what went wrong: the last of a Python worker's, else the first."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("at ", "File ", "Driver stacktrace", "JVM"))]
@@ -150,7 +152,8 @@ def _reason(error: Exception) -> str:
 # --- Rows as events -----------------------------------------------------------------------------------------
 
 
-def _events(table: pa.Table, types: Mapping[str, EventType]) -> Iterator[Detected]:
+def detected_in(table: pa.Table, types: Mapping[str, EventType]) -> Iterator[Detected]:
+    """The composite events of a result, in the order of its rows."""
     import pyarrow as pa
 
     times: Any = table.column("timestamp").cast(pa.int64()).to_pylist()
@@ -162,11 +165,11 @@ def _events(table: pa.Table, types: Mapping[str, EventType]) -> Iterator[Detecte
     ids, rules = table.column("id").to_pylist(), table.column("rule").to_pylist()
     for row, (name, time, id_, rule) in enumerate(zip(names, times, ids, rules, strict=True)):
         event = Event(name, time, structs[name][row], id_, rule)
-        yield Detected(event, tuple(_part(part, types) for part in lineages[row] or ()))
+        yield Detected(event, tuple(part_as_event(part, types) for part in lineages[row] or ()))
 
 
-def _part(part: Mapping[str, Any], types: Mapping[str, EventType]) -> Event:
-    """An event of a lineage: its attributes came as texts."""
+def part_as_event(part: Mapping[str, Any], types: Mapping[str, EventType]) -> Event:
+    """An event of a lineage, or a late one: its attributes came as texts."""
     known = types[part["type"]].by_name if part["type"] in types else {}
     given: Sequence[tuple[str, str | None]] = part["attributes"]
     attributes = {name: _value(text, known.get(name, ValueType.STRING)) for name, text in given}

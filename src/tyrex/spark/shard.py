@@ -14,7 +14,7 @@ from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
 from tyrex.plan import CalendarTimer
 from tyrex.spark.live import Change, Outcome, Step
 from tyrex.spark.packing import MAIN, NEVER, UNKNOWN
-from tyrex.spark.wire import ID, SEQUENCE, TIME, TYPE
+from tyrex.spark.wire import ID, PROBLEM, SEQUENCE, TIME, TYPE
 from tyrex.spark.worker import Task, as_text, events_table, read_rules, results_schema, results_table
 
 if TYPE_CHECKING:
@@ -151,8 +151,9 @@ def sort_out(rows: pa.Table, watermark: int) -> Sorted:
     inside: Any = pc.and_(pc.greater_equal(times, first), pc.less_equal(times, last))
     valid: Any = pc.fill_null(inside, False)
     in_time: Any = pc.fill_null(_at_least(times, watermark), False)
+    good = rows.filter(pc.and_(valid, in_time))
     return Sorted(
-        rows.filter(pc.and_(valid, in_time)),
+        good.drop_columns([PROBLEM]) if PROBLEM in rows.column_names else good,
         rows.filter(pc.and_not(valid, in_time)),
         rows.filter(pc.invert(valid)),
     )
@@ -193,6 +194,7 @@ def report(
     found: list[Detections],
     rows: Sorted | None = None,
     outcomes: Sequence[tuple[Change, Outcome, int]] = (),
+    before: Sorted | None = None,
 ) -> pa.Table | None:
     """Composite events, rejected ones and changes of rules as rows of the result; None if there are none."""
     import pyarrow as pa
@@ -206,8 +208,10 @@ def report(
                 none: Any = pa.nulls(len(table), schema.field(name).type)
                 table = table.append_column(schema.field(name), none)
             tables.append(table)
-    if rows is not None:
-        for problem, group in (("late", rows.late), ("no valid timestamp", rows.bad)):
+    for given in (before, rows):
+        if given is None:
+            continue
+        for problem, group in (("late", given.late), ("no valid timestamp", given.bad)):
             rejected = _rejected(task, group, problem)
             if rejected:
                 tables.append(pa.Table.from_pylist(rejected, schema=schema))
@@ -227,9 +231,12 @@ def _told(change: Change, outcome: Outcome, moment: int) -> dict[str, Any]:
 
 
 def _rejected(task: Task, rows: pa.Table, problem: str) -> list[dict[str, Any]]:
-    found = []
+    found: list[dict[str, Any]] = []
     for row in rows.to_pylist():
         if not row[MAIN]:
+            continue
+        if (told := row.get(PROBLEM)) is not None:
+            found.append({"rejected": {"problem": told, "attributes": []}})
             continue
         type_ = task.wire.types[row[TYPE]]
         values = {name: row[slot] for name, slot in task.wire.places[type_.name].items()}

@@ -61,6 +61,7 @@ PAGE = ", ".join(f"{field.name} {_SPARK[str(field.type)]}" for field in fields(P
 PIECES = "bytes binary"
 CHUNKS = "bytes binary"
 RULES = "record string"
+HISTORY = "least long, greatest long, blob binary"
 NUMBER = "number int"
 
 
@@ -80,6 +81,16 @@ class MapState(Protocol):
     def iterator(self) -> Iterable[tuple[tuple[Any, ...], tuple[Any, ...]]]: ...
 
 
+@dataclass(frozen=True)
+class History:
+    """What the tables of a history have for a shard."""
+
+    least: int
+    """The earliest time of all its events, also of those for other shards; unknown if there are none."""
+    greatest: int
+    blobs: tuple[bytes, ...]
+
+
 class WrongState(RuntimeError):
     """A checkpoint was made by other rules, sources or options."""
 
@@ -93,6 +104,20 @@ class Stored:
     chunks: MapState
     rules: ValueState
     """The rules that run, where they can change; nothing as long as they are the initial ones."""
+
+    history: MapState
+    """The packed rows of a history, until the first micro-batch."""
+
+    def take_history(self) -> History:
+        """The rows of the history; they leave the state."""
+        held = sorted((key[0], value) for key, value in self.history.iterator())
+        for number, _ in held:
+            self.history.removeKey((number,))
+        return History(
+            min((value[0] for _, value in held), default=UNKNOWN),
+            max((value[1] for _, value in held), default=NEVER),
+            tuple(bytes(value[2]) for _, value in held if value[2] is not None),
+        )
 
     def read_rules(self, ground: Ground) -> Catalogue:
         """The rules that run."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from tyrex.engine.engine import Moment
 from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
 from tyrex.tesla.diagnostics import did_you_mean, listing
 from tyrex.tesla.types import TIMER, TIMESTAMP, EventType, ValueType
@@ -23,9 +24,11 @@ class SourceError(ValueError):
 class Source:
     """A DataFrame with the events of one type.
 
-    `columns` says which column holds an attribute whose name it does not have: `{"area": "zone"}`. `sequence` is a
+    `columns` says which column holds an attribute whose name it does not have: `{"area": "zone"}`, or, where one
+    DataFrame holds events of all types, `{"Temp.area": "zone"}` for those of one type. `sequence` is a
     column of whole numbers by which simultaneous events are put in order; without one they are ordered by their
-    content, which is the same in every run. `id` is a column with the ids that the source gave its events.
+    content, which is the same in every run. `id` is a column with the ids that the source gave its events. `problem`
+    is a column that says of a row of a stream that is no event why it is none: it comes out among the rejected ones.
     """
 
     frame: DataFrame
@@ -33,6 +36,19 @@ class Source:
     sequence: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     id: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """Tables with what came before a stream: the rules run over them, and go on with the stream.
+
+    The history ends, and the stream begins, at the moment `before`: what the tables have from then on is left out, as
+    is what the stream has before.
+    """
+
+    events: Events
+    before: Moment
 
 
 Events: TypeAlias = "DataFrame | Source | Mapping[str, DataFrame | Source]"
@@ -69,8 +85,9 @@ def streams_of(events: Events, types: Mapping[str, EventType], needed: Mapping[s
                 'as in {"Temp": temps, "Smoke": smokes}'
             )
         all_attributes = {a.name for type_ in types.values() for a in type_.attributes}
+        all_attributes |= {f"{type_.name}.{a.name}" for type_ in types.values() for a in type_.attributes}
         _know(source.columns, all_attributes, "the event types have")
-        return [_stream(types[name], source, name) for name in needed]
+        return [_stream(types[name], _of_one_type(source, name), name) for name in needed]
     for name in events:
         if name not in types or name == TIMER.name:
             near = did_you_mean(name, types)
@@ -84,6 +101,16 @@ def frames_of(events: Events) -> list[Source]:
     """All that is given, also what no rule looks at: it says how far time has come."""
     given = list(events.values()) if isinstance(events, Mapping) else [events]
     return [source_of(source) for source in given]
+
+
+def _of_one_type(source: Source, name: str) -> Source:
+    """A source of all types as one of them sees it."""
+    columns = {}
+    for attribute, column in source.columns.items():
+        type_, dot, own = attribute.rpartition(".")
+        if not dot or type_ == name:
+            columns[own] = column
+    return replace(source, columns=columns)
 
 
 def by_source(events: Events, streams: Iterable[Stream]) -> list[tuple[Source, list[Stream]]]:

@@ -8,14 +8,14 @@ are then processed in the order that a table would give them.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tyrex.events.time import FIRST_TIMESTAMP, LAST_TIMESTAMP
+from tyrex.events import to_microseconds
 from tyrex.rules import RuleSet
 from tyrex.spark import wire as w
 from tyrex.spark.live import Ground
@@ -28,11 +28,13 @@ from tyrex.spark.shard import stream_schema
 from tyrex.spark.sources import (
     SPARK_TYPES,
     Events,
+    History,
     SourceError,
     Stream,
     by_source,
     frames_of,
     is_of,
+    is_valid,
     streams_of,
     time_of,
 )
@@ -59,22 +61,34 @@ class Prepared:
     """A hash of all that the state depends on."""
     ground: Ground | None
     """What rules that come later must fit, if rules come and go."""
+    before: list[Stream]
+    """What the tables of a history bring."""
+    seam: int | None
+    """Where the history ends and the stream begins, in microseconds."""
 
 
-def prepare(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) -> Prepared:
+def prepare(
+    events: Events, rules: RuleSet, plan: SparkPlan, options: Options, history: History | None = None
+) -> Prepared:
     """Check the sources of a stream, and lay out what travels."""
     layout = Layout(plan, options.shards)
     streams = streams_of(events, rules.types, plan.filters)
+    before = [] if history is None else streams_of(history.events, rules.types, plan.filters)
+    travels: dict[str, frozenset[str]] = {}
+    for stream in (*streams, *before):
+        name = stream.type.name
+        travels[name] = travels.get(name, frozenset()) | needed(plan, stream)
     wire = w.lay_out(
-        rules.types,
-        {stream.type.name: needed(plan, stream) for stream in streams},
-        has_ids=any(stream.id is not None for stream in streams),
+        rules.types, travels, has_ids=any(stream.id is not None for stream in (*streams, *before))
     )
     task = task_of(rules, plan, layout, wire, options)
     ground = ground_of(rules, plan) if options.live else None
     parts = (task.wire, task.parts, task.part_of_shard, task.time_zone, *([ground] if ground else []))
+    seam = None if history is None else to_microseconds(history.before)
+    if seam is not None:
+        parts = (*parts, seam)
     made_by = blake2b(repr(parts).encode(), digest_size=16).hexdigest()
-    return Prepared(task, layout, wire, streams, made_by, ground)
+    return Prepared(task, layout, wire, streams, made_by, ground, before, seam)
 
 
 def detect_in_stream(
@@ -84,6 +98,7 @@ def detect_in_stream(
     options: Options,
     delay: int,
     changes: RuleStream | None = None,
+    history: History | None = None,
 ) -> DataFrame:
     """The composite events of rules over streaming DataFrames; late and bad events are among the rows."""
     from pyspark.sql import functions as sf
@@ -94,20 +109,59 @@ def detect_in_stream(
         raise SourceError(
             "some of the DataFrames are streams and some are tables: give either all as streams, or none"
         )
-    prepared = prepare(events, rules, plan, options)
+    prepared = prepare(events, rules, plan, options, history)
     calendar, clocked = (
         [n for n, part in enumerate(prepared.layout.part_of_shard) if getattr(plan.parts[part].unit, kind)]
         for kind in ("calendar", "timers")
     )
-    rows = reduce(lambda one, other: one.unionByName(other), _rows(events, plan, prepared))
+    if history is not None:
+        clocked = list(range(prepared.layout.count))  # the first micro-batch sets all of them off
+    rows = _rows(events, prepared.streams, plan, prepared)
+    if prepared.seam is not None:
+        # Rows without a valid time stay, to be told.
+        rows = rows.where(sf.col(_AT).isNull() | (sf.col(w.TIME) >= prepared.seam))
     if changes is not None:
         rows = _with_changes(rows, changes, prepared)
     milliseconds = -(-delay // 1000)
     timed = rows.withWatermark(_AT, f"{milliseconds} milliseconds")
+    task = prepared.task
+    job = Job(
+        task,
+        uuid.uuid4().hex,
+        prepared.made_by,
+        frozenset(calendar),
+        ground=prepared.ground,
+        seam=prepared.seam,
+    )
+    past = None
+    if history is not None:
+        if any(source.frame.isStreaming for source in frames_of(history.events)):
+            raise SourceError("a history is of tables, and one of its DataFrames is a stream")
+        own = _rows(history.events, prepared.before, plan, prepared)
+        own = own.where(sf.col(_AT).isNull() | (sf.col(w.TIME) < sf.lit(prepared.seam)))
+        past = _packed(own, clocked).groupBy(w.SHARD)
+    results = (
+        _packed(timed, clocked)
+        .groupBy(w.SHARD)
+        .transformWithStateInPandas(
+            ShardProcessor(job),
+            outputStructType=RESULTS,
+            outputMode="Append",
+            timeMode="EventTime",
+            initialState=past,
+        )
+    )
+    return results.mapInArrow(unpack, spark_schema(task))
+
+
+def _packed(rows: DataFrame, clocked: Sequence[int]) -> DataFrame:
+    """Rows as blobs for the shards that they go to."""
+    from pyspark.sql import functions as sf
+
     everywhere = sf.posexplode_outer if clocked else sf.posexplode
     # The condition names the time, so that Spark does not look at it before it has looked at the time of all rows.
     placed = (
-        timed.where(sf.lit(bool(clocked)) | sf.col(_AT).isNull() | (sf.size(_PLACES) > 0))
+        rows.where(sf.lit(bool(clocked)) | sf.col(_AT).isNull() | (sf.size(_PLACES) > 0))
         .select("*", everywhere(_PLACES).alias("place_number", w.SHARD))
         .select(
             w.SHARD,
@@ -120,13 +174,7 @@ def detect_in_stream(
     def run_pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return pack(batches, clocked_shards)
 
-    task = prepared.task
-    job = Job(task, uuid.uuid4().hex, prepared.made_by, frozenset(calendar), ground=prepared.ground)
-    packed = placed.mapInArrow(run_pack, PACKED)
-    results = packed.groupBy(w.SHARD).transformWithStateInPandas(
-        ShardProcessor(job), outputStructType=RESULTS, outputMode="Append", timeMode="EventTime"
-    )
-    return results.mapInArrow(unpack, spark_schema(task))
+    return placed.mapInArrow(run_pack, PACKED)
 
 
 def spark_schema(task: Task) -> str:
@@ -139,22 +187,35 @@ def spark_schema(task: Task) -> str:
 # --- Rows ---------------------------------------------------------------------------------------------------
 
 
-def _rows(events: Events, plan: SparkPlan, prepared: Prepared) -> Iterator[DataFrame]:
-    """The rows of each source, read once, each with its time and the shards that it goes to, perhaps none."""
+def _rows(events: Events, streams: list[Stream], plan: SparkPlan, prepared: Prepared) -> DataFrame:
+    """The rows of all sources, each read once, each with its time and the shards that it goes to, perhaps none."""
+    return reduce(lambda one, other: one.unionByName(other), _rows_by_source(events, streams, plan, prepared))
+
+
+def _rows_by_source(
+    events: Events, streams: list[Stream], plan: SparkPlan, prepared: Prepared
+) -> Iterator[DataFrame]:
     from pyspark.sql import functions as sf
 
-    for source, streams in by_source(events, prepared.streams):
+    tell = any(source.problem is not None for source in frames_of(events))
+    nothing = _nothing(prepared.wire)
+    for source, own in by_source(events, streams):
         time = time_of(source.frame, source.timestamp, "an input")
-        valid = time.between(FIRST_TIMESTAMP, LAST_TIMESTAMP)
-        branches = [(is_of(stream, events), _columns(stream, plan, prepared)) for stream in streams]
-        nothing = _nothing(prepared.wire)
+        problem = sf.lit(None).cast("string") if source.problem is None else sf.col(source.problem)
+        if source.problem is not None:
+            time = sf.when(problem.isNull(), time)
+        valid = is_valid(time)
+        branches = [(is_of(stream, events), _columns(stream, plan, prepared)) for stream in own]
+        if source.problem is not None:
+            branches.insert(0, (problem.isNotNull(), nothing | {_PLACES: sf.array(sf.lit(0))}))
         yield source.frame.select(
             sf.when(valid, sf.timestamp_micros(time)).alias(_AT),
-            time.alias(w.TIME),
+            sf.when(valid, time).alias(w.TIME),
             *(
                 _choose([(is_of, columns[name]) for is_of, columns in branches], other).alias(name)
                 for name, other in nothing.items()
             ),
+            *([problem.alias(w.PROBLEM)] if tell else []),
         )
 
 

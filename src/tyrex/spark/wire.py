@@ -16,6 +16,8 @@ from tyrex.tesla.types import EventType, ValueType
 SHARD, SLICE, TYPE, TIME, SEQUENCE, ID = "shard", "slice", "type", "timestamp", "sequence", "id"
 TICK = -1
 """The type of a row that is no event: it only lets time pass."""
+PROBLEM = "problem"
+"""The column that says of a row that is no event why it is none, where a source tells."""
 
 _LETTERS = {ValueType.STRING: "s", ValueType.INT: "i", ValueType.FLOAT: "f", ValueType.BOOL: "b"}
 

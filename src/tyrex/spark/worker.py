@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+ROWS = 1 << 16
+"""About so many events go to an engine at once: Spark's batches are small, and each call has a price."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """Rules as they are sent to executors: a set of rules itself is not meant to travel."""
@@ -101,16 +105,32 @@ class _Shard:
         if task.positions is not None:
             self._places = order.Places(task.wire, rules.plan.rules, task.positions)
         length = task.slice_lengths[part]
+        self._waiting: list[pa.RecordBatch] = []
+        self._count = 0
         self._span = (slice_ * length, (slice_ + 1) * length) if length else None
 
     def take(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Process events."""
-        wire = self._task.wire
-        yield from self._results(self._engine.send_batch(events_table(wire, rows), places=wire.places), rows)
+        """Process events, once there are enough of them."""
+        self._waiting.append(rows)
+        self._count += len(rows)
+        if self._count >= ROWS:
+            yield from self._process()
 
     def end(self) -> Iterator[pa.RecordBatch]:
         """Fire what is due at the end."""
+        if self._waiting:
+            yield from self._process()
         yield from self._results(self._engine.flush())
+
+    def _process(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        wire = self._task.wire
+        rows = self._waiting[0]
+        if len(self._waiting) > 1:
+            (rows,) = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
+        self._waiting, self._count = [], 0
+        yield from self._results(self._engine.send_batch(events_table(wire, rows), places=wire.places), rows)
 
     def _results(self, found: Detections, rows: pa.RecordBatch | None = None) -> Iterator[pa.RecordBatch]:
         if len(found) == 0:
@@ -203,31 +223,60 @@ def results_table(
 
     composites = tuple(composites)
     schema = results_schema(composites, lineage=lineage, ordered=places is not None, open_ended=open_ended)
-    events = list(found)
-    columns: dict[str, Any] = {
-        "type": [event.type for event in events],
-        "timestamp": pa.array([event.timestamp for event in events], pa.int64()).cast(
-            schema.field("timestamp").type
-        ),
-        "id": [event.id for event in events],
-        "rule": [event.rule for event in events],
-    }
-    for type_ in composites:
-        columns[type_.name] = pa.array(
-            [dict(event.attributes) if event.type == type_.name else None for event in events],
-            schema.field(type_.name).type,
-        )
-    if open_ended:
-        known = {type_.name for type_ in composites}
-        columns["attributes"] = pa.array(
-            [None if event.type in known else _as_texts(event.attributes) for event in events],
-            schema.field("attributes").type,
-        )
-    if lineage:
-        columns["lineage"] = pa.array([_lineage(event) for event in events], schema.field("lineage").type)
-    if places is not None:
-        columns[order.COLUMN] = pa.array(places, schema.field(order.COLUMN).type)
-    return pa.table(columns, schema=schema)
+    numbers: dict[str, list[int]] = {}
+    if lineage or open_ended or places is not None:
+        for number, event in enumerate(found):
+            numbers.setdefault(event.type, []).append(number)
+    made = []
+    for name, table in found.tables().items():
+        columns: dict[str, Any] = {"type": pa.array([name], pa.string()).take(_zeros(len(table)))}
+        for column in ("timestamp", "id", "rule"):
+            columns[column] = table.column(column).cast(schema.field(column).type)
+        if open_ended:
+            texts: Any = pa.nulls(len(table), schema.field("attributes").type)
+            if all(type_.name != name for type_ in composites):
+                values = [_as_texts(found[number].attributes) for number in numbers[name]]
+                texts = pa.array(values, schema.field("attributes").type)
+            columns["attributes"] = texts
+        for type_ in composites:
+            columns[type_.name] = (
+                _attributes(table, type_, schema.field(name).type)
+                if type_.name == name
+                else pa.nulls(len(table), schema.field(type_.name).type)
+            )
+        if lineage:
+            events = [_lineage(found[number]) for number in numbers[name]]
+            columns["lineage"] = pa.array(events, schema.field("lineage").type)
+        if places is not None:
+            own = [places[number] for number in numbers[name]]
+            columns[order.COLUMN] = pa.array(own, schema.field(order.COLUMN).type)
+        made.append(pa.table(columns, schema=schema))
+    return pa.concat_tables(made)
+
+
+def _attributes(table: pa.Table, type_: EventType, struct: Any) -> Any:
+    """The attributes of composite events of one type as one column."""
+    import pyarrow as pa
+
+    if not type_.attributes:
+        return pa.array([{}], struct).take(_zeros(len(table)))
+    names = [
+        f"attributes.{a.name}" if a.name in ("timestamp", "id", "rule") else a.name for a in type_.attributes
+    ]
+    values: list[Any] = [
+        table.column(name).combine_chunks().cast(field.type)
+        if name in table.column_names
+        else pa.nulls(len(table), field.type)
+        for name, field in zip(names, struct, strict=True)
+    ]
+    return pa.StructArray.from_arrays(values, fields=list(struct))
+
+
+def _zeros(count: int) -> Any:
+    """For a value that is repeated."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(pa.int8(), count, [None, pa.py_buffer(bytes(count))])
 
 
 def _lineage(event: Event) -> list[dict[str, Any]]:

@@ -231,14 +231,15 @@ class _Target:
         """The partial rule; several where there are several candidates to send."""
         part = self.subject.parts[self.index]
         selection = part.selection
-        pattern = Pattern(self.subject, self.chain, self._drops)
-        if selection is not None and selection.k > 1 and not self.full and pattern.decided(self.index):
-            yield from self._kth(pattern.parts(lambda i: self._selection(pattern, i)), selection)
-            return
-        pattern = Pattern(self.subject, self._keep(), self._drops)
-        absences = pattern.moved_absences(a for a in negations if pattern.covers(a))
-        parts = pattern.parts(lambda i: self._selection(pattern, i))
-        yield PartialRule(parts, absences, (pattern.place(self.index),))
+        if selection is not None and selection.k > 1 and not self.full:
+            pattern = Pattern(self.subject, self.chain, self._drops)
+            if pattern.decided(self.index):
+                yield from self._kth(pattern.parts(lambda i: self._selection(pattern, i)), selection)
+                return
+        whole = Pattern(self.subject, self._keep(), self._drops)
+        absences = whole.moved_absences(a for a in negations if whole.covers(a))
+        parts = whole.parts(lambda i: self._selection(whole, i))
+        yield PartialRule(parts, absences, (whole.place(self.index),))
 
     @cached_property
     def chain(self) -> tuple[int, ...]:
@@ -267,6 +268,8 @@ class _Target:
         selection = self.subject.parts[index].selection
         if selection is None or self.subject.consuming or not pattern.decided(index):
             return EACH
+        if index == self.index and selection.k > 1 and not self.full and len(pattern.keep) > len(self.chain):
+            return EACH  # the candidates before the k-th are needed, too
         return selection if self.full or index in self.chain else EACH
 
     def _kth(self, parts: tuple[Part, ...], selection: Selection) -> Iterator[PartialRule]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from tyrex.plan.partition.model import Absence, Part, PartialRule
-from tyrex.plan.partition.subject import Subject, as_event, moved, moved_absence
+from tyrex.plan.partition.subject import Subject, as_event, constraints_last, moved, moved_absence
 from tyrex.tesla.expressions import CANDIDATE, Between, Compare, Expression, events_in, has_aggregate
 from tyrex.tesla.syntax import Policy, Selection
 
@@ -75,7 +75,9 @@ class Pattern:
 
     def _part(self, index: int, selection_of: Callable[[int], Selection]) -> Part:
         part = self.subject.parts[index]
-        conditions = tuple(moved(c, self._places) for c in self._conditions[index] if not self._is_implied(c))
+        conditions = constraints_last(
+            moved(c, self._places) for c in self._conditions[index] if not self._is_implied(c)
+        )
         if index == self.keep[0]:
             return Part(part.type, conditions=conditions)
         window, anchor = part.window or 0, part.anchor

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tyrex.plan.conditions import aggregates_in
+from tyrex.plan.model import RulePlan
 from tyrex.plan.partition.model import Absence, Part, PartialRule, Site
 from tyrex.tesla.checked import CheckedRule
 from tyrex.tesla.expressions import (
@@ -137,6 +138,17 @@ def subject_of_partial(rule: PartialRule) -> Subject:
     return Subject(rule.parts, rule.absences, (), in_order=False, consuming=False)
 
 
+def subjects_of(
+    group: Sequence[RulePlan] | Sequence[PartialRule],
+) -> tuple[list[Subject], frozenset[str]]:
+    """A group of rules, or partial rules, in the form in which they are split; and the types that they make."""
+    rules = [item for item in group if isinstance(item, RulePlan)]
+    in_order = bool(rules) and has_state([plan.rule for plan in rules])
+    subjects = [subject_of_rule(plan.rule, in_order) for plan in rules]
+    subjects += [subject_of_partial(item) for item in group if isinstance(item, PartialRule)]
+    return subjects, frozenset(plan.defines.name for plan in rules)
+
+
 def has_state(rules: Sequence[CheckedRule]) -> bool:
     """Whether a group of rules has state that is more than a window."""
     if len(rules) > 1:
@@ -162,7 +174,12 @@ def normal(conditions: Iterable[Expression]) -> tuple[Expression, ...]:
                 found[Compare("=", part, Literal(True))] = None  # in parentheses a value means an equality
             else:
                 found[part] = None
-    return tuple(found)
+    return constraints_last(found)
+
+
+def constraints_last(conditions: Iterable[Expression]) -> tuple[Expression, ...]:
+    """Each condition once, time constraints after the others, as text has them."""
+    return tuple(sorted(dict.fromkeys(conditions), key=lambda c: isinstance(c, Precedes)))
 
 
 def moved(expression: Expression, places: dict[int, int]) -> Expression:
@@ -173,7 +190,7 @@ def moved(expression: Expression, places: dict[int, int]) -> Expression:
             case Attribute(event=event, name=name) if event in places:
                 return Attribute(places[event], name)
             case Precedes(earlier=earlier, later=later, window=window):
-                return Precedes(places[earlier], places[later], window)
+                return Precedes(places.get(earlier, earlier), places.get(later, later), window)
             case Aggregate():
                 raise AssertionError("a partial rule has no aggregates")
             case _:
