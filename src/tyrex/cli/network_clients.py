@@ -50,7 +50,7 @@ def publish(
     """Publish events to a broker network."""
     declared = load_rules(types).types
     layout = Layout(declared, columns=False)
-    bad = RejectedData(strict=False, file=None)
+    bad = RejectedData(strict=False, keep=None)
     intake = Intake([find_input(word, layout) for word in events], layout, bad)
 
     async def work(client: AsyncClient) -> None:

@@ -241,6 +241,11 @@ class Processor:
         """What the processor knows of the network."""
         return self._topology
 
+    @property
+    def delivered(self) -> int | None:
+        """Up to which time the sinks of this processor have got everything; None before a tree brings anything."""
+        return self._sinks.delivered
+
     def counts(self) -> dict[str, int]:
         """What was published, refused, late, passed over; and what its trees hold now."""
         counts = dict(self._outbox.counts)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any
 
 from tyrex.network.codec import CodecError, decode, encode_all
-from tyrex.network.data import TreeData
+from tyrex.network.data.tree import LocalTree
 from tyrex.network.outputs import Deliver, Kind, Note, Output, Send
 from tyrex.network.processor import Processor
 from tyrex.network.sockets.connection import Connection, accepted, opened
@@ -35,7 +35,7 @@ class Broker:
         self.identity = Identity(settings.name, Role.BROKER, new_run(), settings.secret)
         self._clock = clock or (lambda: time.time_ns() // 1000)
         self.processor = Processor(
-            settings.name, settings.processor(), data=TreeData, incarnation=time.time_ns() // 1_000_000
+            settings.name, settings.processor(), data=LocalTree, incarnation=time.time_ns() // 1_000_000
         )
         self.links: dict[str, Link] = {
             name: Link(name, settings.queue_limit, address) for name, address in settings.connect.items()
@@ -58,7 +58,10 @@ class Broker:
         """Listen, connect to the neighbours, let time pass."""
         listen, tls = self.settings.listen, self.settings.tls
         self._server = await asyncio.start_server(
-            self._welcome, listen.host, listen.port, ssl=None if tls is None else tls.listening()
+            lambda *streams: self._spawn(self._welcome(Connection(*streams))),
+            listen.host,
+            listen.port,
+            ssl=None if tls is None else tls.listening(),
         )
         log.info("%s listens on %s:%s", self.settings.name, listen.host, self.port)
         self._spawn(self._tick_for_ever())
@@ -82,10 +85,15 @@ class Broker:
         finally:
             await self.stop()
 
-    def _spawn(self, work: object) -> None:
-        task = asyncio.ensure_future(work)  # type: ignore[call-overload]
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("%s: an error of the broker itself", self.settings.name, exc_info=task.exception())
 
     def now(self) -> int:
         """The time that the processor is told, in microseconds."""
@@ -95,10 +103,15 @@ class Broker:
 
     async def _tick_for_ever(self) -> None:
         loop = asyncio.get_running_loop()
-        told = 0.0
+        told, last = 0.0, loop.time()
         while True:
             self.carry_out(self.processor.tick(self.now()))
             now = loop.time()
+            if now - last > 10 * self.settings.heartbeat:
+                # This process stood still, not its neighbours: what they said meanwhile is still to be read.
+                for link in self.links.values():
+                    link.heard += now - last
+            last = now
             if now - told >= min(1.0, self.settings.silence / 4):
                 told = now
                 for link in self.links.values():
@@ -191,13 +204,8 @@ class Broker:
                 await self._talk_to_neighbour(link, connection, ours, theirs)
             await asyncio.sleep(wait)
 
-    async def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _welcome(self, connection: Connection) -> None:
         """Whoever connects: a neighbour, a client, or somebody who is none of our network."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        connection = Connection(reader, writer)
         try:
             theirs, ours = await accepted(
                 connection, self.identity, self._answer, limit=self.settings.frame_limit

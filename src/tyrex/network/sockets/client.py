@@ -85,7 +85,7 @@ class AsyncClient:
             )
         except (OSError, TimeoutError) as error:
             raise NotConnected(
-                f"no broker answers at {self._address}: {error or 'it took too long'}"
+                f"no broker answers at {self._address}: {str(error) or 'it took too long'}"
             ) from None
         self._hearing = asyncio.ensure_future(self._hear())
         return self

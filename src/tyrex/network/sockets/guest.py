@@ -10,7 +10,7 @@ from tyrex.network.control.sources import RefusedError
 from tyrex.network.outputs import Kind, Note
 from tyrex.network.sockets.calls import UNASKED, Call, arguments, read_call, unpack_type
 from tyrex.network.sockets.connection import Connection
-from tyrex.tesla.types import Attribute, EventType
+from tyrex.tesla.types import AttributeType, EventType
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,7 +49,7 @@ class Guest:
         match what:
             case Call.ADVERTISE:
                 type_ = unpack_type(*arguments(given, list))
-                attributes = tuple(Attribute(name, kind) for name, kind in type_.attributes)
+                attributes = tuple(AttributeType(name, kind) for name, kind in type_.attributes)
                 outputs = processor.advertise(now, self.name, EventType(type_.name, attributes))
             case Call.PUBLISH:
                 block = unpack_block(*arguments(given, list))
@@ -67,7 +67,7 @@ class Guest:
                 outputs = processor.define(now, self.name, name, text, raced=raced)
             case Call.UNDEFINE:
                 outputs = processor.undefine(now, self.name, *arguments(given, str))
-            case Call.STATUS:
+            case _:
                 arguments(given)
                 return self._broker.status()
         refusals = [

@@ -146,6 +146,7 @@ class Link:
         while True:
             self._news.clear()
             for number, payload in self.outbox.after(self._written):
+                self.counts.bytes_out += len(payload)
                 connection.send([Frame.MESSAGE, number, self.inbox.received, payload])
                 self.inbox.told = self.inbox.received
                 self._written = number
