@@ -23,10 +23,13 @@ COMMANDS = (
     "threads",
     "beginnings",
     "many_rules",
+    "network_data",
     "tesla_load",
     "memory",
     "paper",
     "parsing",
+    "spark_batch",
+    "spark_sql",
     "compare",
 )
 WITH_PEERS = ("paper", "compare")

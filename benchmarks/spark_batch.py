@@ -89,7 +89,7 @@ def measure(path: str, events: int, jobs: tuple[str, ...], count: int, rounds: i
         times: dict[str, list[tuple[float, float]]] = {job: [] for job in jobs}
         for _ in range(rounds):
             for job, frame in made.items():
-                times[job].append(_run(frame))
+                times[job].append(timed(frame))
         spark.stop()
     return [
         Figure(
@@ -126,7 +126,8 @@ def _job(spark: SparkSession, path: str, job: str) -> DataFrame:
     return ordered.rows.mapInArrow(nothing, detected.schema)
 
 
-def _run(frame: DataFrame) -> tuple[float, float]:
+def timed(frame: DataFrame) -> tuple[float, float]:
+    """Seconds on the wall and on all processors for a job whose results go nowhere."""
     from pyspark.core.context import SparkContext
 
     gateway = SparkContext._gateway

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 KINDS = 10
 KEYS = 1_000
@@ -57,7 +57,7 @@ def events(spark: SparkSession, count: int, partitions: int) -> DataFrame:
     """So many events as one table with all types."""
     from pyspark.sql import functions as sf
 
-    def drawn(what: str, below: int) -> sf.Column:  # type: ignore[name-defined]
+    def drawn(what: str, below: int) -> Column:
         return sf.pmod(sf.xxhash64(sf.lit(what), "id"), sf.lit(below))
 
     alarm = drawn("alarm", 100) < PERCENT_ALARMS

@@ -48,7 +48,7 @@ class Rule:
         span = self.checked.syntax.span
         return self.checked.source.text[span.start : span.end]
 
-    @property
+    @cached_property
     def canonical_text(self) -> str:
         """The rule with its name, in the canonical layout and without comments."""
         named = replace(self.checked.syntax, name=Identifier(self.name))

@@ -28,6 +28,7 @@ from benchmarks import (
     latency,
     many_rules,
     memory,
+    network_data,
     paper,
     paper_compare,
     paper_measure,
@@ -103,6 +104,19 @@ def test_deployed_rules_that_are_not_triggered_change_nothing_but_time(tmp_path:
     assert same.pop() > 4
     assert len(many_rules.report(rows).verdicts) == 2
     _published(many_rules.report(rows), tmp_path)
+
+
+def test_a_processor_does_each_of_its_jobs(tmp_path: Path) -> None:
+    """Events are passed on, forwarded, pruned and detected; what a child held back is found as well."""
+    costs = {job: network_data.measure(job, make, 100, 2) for job, make in network_data.jobs().items()}
+    assert costs["passes on"].sent == 1
+    assert 0.4 < costs["forwards"].sent < 0.6
+    assert 0 < costs["prunes"].sent < 1
+    assert costs["detects"].composites > 0
+    assert costs["late"].composites > 0
+    report = network_data.report(list(costs.values()))
+    assert len(report.verdicts) == 3
+    _published(report, tmp_path)
 
 
 def test_the_tesla_load_is_the_papers() -> None:

@@ -48,9 +48,11 @@ groups = st.builds(m.Group, st.lists(text).map(tuple), st.lists(whole).map(tuple
 declared = st.builds(
     m.TypeDeclared, names, st.lists(st.tuples(names, st.sampled_from(ValueType)), max_size=3).map(tuple)
 )
+modes = st.builds(m.Mode, small, st.sampled_from(m.PartMode), whole)
 spans = st.builds(
     m.Span,
     small,
+    names,
     whole,
     whole,
     st.dictionaries(names, text | whole | st.floats(allow_nan=False) | st.booleans(), max_size=3),
@@ -74,7 +76,7 @@ messages: st.SearchStrategy[m.Message] = st.one_of(
     st.builds(
         m.Deploy, trees, whole, whole, several(declared), several(groups), several(parts), several(names)
     ),
-    st.builds(m.Retune, trees, whole, several(st.tuples(small, st.sampled_from(m.PartMode)))),
+    st.builds(m.Retune, trees, whole, several(modes)),
     st.builds(m.Events, several(st.tuples(several(trees), blocks())), times, times),
     st.builds(m.Composites, trees, several(blocks()), st.none() | whole),
     st.builds(m.Delivered, trees, whole),

@@ -12,9 +12,11 @@ from tyrex import Engine, Event, RuleSet
 from tyrex.network.blocks import NUMBER, ORIGIN, Block, block_of
 from tyrex.network.data.interface import Split, Step, Task
 from tyrex.network.data.tree import LocalTree
-from tyrex.network.messages import BEGINNING, Group, Part, PartMode
+from tyrex.network.messages import BEGINNING, Awaken, Group, Part, PartMode, Retune
 from tyrex.network.messages import Tree as TreeName
 from tyrex.plan.partition import Mode, PartialRule, Site, parse_partial, partition
+from tyrex.tesla.checked import CheckedRules
+from tyrex.tesla.durations import SECOND
 
 TREE = TreeName("root", 1)
 
@@ -69,6 +71,20 @@ def random_places(random: Random, types: Iterable[str], *, depth: int = 3) -> Pl
     return Places(parents, {name: frozenset(types) for name, types in owned.items()})
 
 
+def busy_history(random: Random, used: Sequence[str], seconds: int) -> list[Event]:
+    """Many events, of types that come more or less often; and this changes once."""
+    found = []
+    for half in range(2):
+        for name in used:
+            often = random.choice((0.1, 0.3, 1.0, 3.0))
+            for _ in range(round(often * seconds / 2)):
+                time = random.randrange(half * seconds, (half + 1) * seconds) * SECOND // 2
+                found.append(
+                    Event(name, time, {"k": random.choice((0, 1, 1, None)), "v": random.randint(0, 2)})
+                )
+    return sorted(found, key=lambda event: event.timestamp)
+
+
 def place(random: Random, places: Places, events: Iterable[Event]) -> list[Placed]:
     """Events at sources that have their type, some with an id of their own; in the order of all."""
     numbers: Counter[str] = Counter()
@@ -86,7 +102,9 @@ def place(random: Random, places: Places, events: Iterable[Event]) -> list[Place
 # --- Deployment ---------------------------------------------------------------------------------------------
 
 
-def tasks(places: Places, rules: RuleSet, mode: Mode = Mode.EXACT) -> dict[str, Task]:
+def tasks(
+    places: Places, rules: RuleSet, mode: Mode = Mode.EXACT, *, adaptive: bool = False
+) -> dict[str, Task]:
     """What each processor does so that the root's rules are detected: the control plane's work, in short."""
     types = dict(rules.types)
     groups: dict[str, list[Group]] = defaultdict(list)
@@ -109,11 +127,11 @@ def tasks(places: Places, rules: RuleSet, mode: Mode = Mode.EXACT) -> dict[str, 
                 continue
             here.append(group)
             shares = {} if split.delegated else {s.site: s.rules for s in split.shares if s.site != name}
-            splits.append(Split(group, None, _give(given, shares)))
+            splits.append(Split(group, None, _give(given, shares), tuple(sites), mode))
         for part in parts[name]:
             partials = [parse_partial(text, types) for text in part.partial_rules]
             shares = {s.site: s.rules for s in partition(partials, sites, mode).shares if s.site != name}
-            splits.append(Split(None, part.number, _give(given, shares)))
+            splits.append(Split(None, part.number, _give(given, shares), tuple(sites), mode))
         parts |= given
         made[name] = Task(
             tree=TREE,
@@ -128,6 +146,7 @@ def tasks(places: Places, rules: RuleSet, mode: Mode = Mode.EXACT) -> dict[str, 
             everything=frozenset(),
             given={child: tuple(every) for child, every in given.items()},
             splits=tuple(splits),
+            adaptive=adaptive,
         )
     return made
 
@@ -158,25 +177,28 @@ class Driven:
     places: Places
     trees: dict[str, LocalTree]
     up: dict[str, deque[Step]] = field(default_factory=lambda: defaultdict(deque))
+    down: dict[str, deque[Awaken | Retune]] = field(default_factory=lambda: defaultdict(deque))
     composites: list[Event] = field(default_factory=list)
     travelled: Counter[tuple[str, str, str, int]] = field(default_factory=Counter)
     """For each sender, and each event by type, origin and number, how often it went up."""
     told: dict[str, int] = field(default_factory=dict)
     """The time that each processor has told its parent."""
 
-    def run(self, random: Random, history: Sequence[Placed], end: int) -> None:
+    def run(self, random: Random, history: Sequence[Placed], end: int, *, slowly: bool = False) -> None:
         """Let sources publish and messages travel, in any order that links and clocks may cause."""
         coming = {name: deque(p for p in history if p.origin == name) for name in self.places.parents}
         reached = dict.fromkeys(coming, -1)
         while True:
             actions: list[tuple[str, str]] = [("publish", name) for name in coming if reached[name] < end]
             actions += [("up", name) for name, queue in self.up.items() if queue]
+            actions += [("down", name) for name, queue in self.down.items() if queue]
             if not actions:
                 break
             kind, name = random.choice(actions)
             if kind == "publish":
-                upto = min(end, reached[name] + random.choice((1, 1_000_000, 3_000_000, 20_000_000)))
-                if random.random() < 0.2:
+                far = 1 if slowly else 20
+                upto = min(end, reached[name] + random.choice((1, SECOND, 3 * SECOND, far * SECOND)))
+                if random.random() < 0.2 and not slowly:
                     upto = end
                 reached[name] = upto
                 due = []
@@ -184,13 +206,20 @@ class Driven:
                     due.append(coming[name].popleft())
                 self.trees[name].local(blocks(due, self.trees[name].task), upto)
                 self._stepped(random, name)
-            else:
+            elif kind == "up":
                 parent = self.places.parents[name]
                 assert parent is not None
                 step = self.up[name].popleft()
                 self.trees[parent].received(name, step.up, step.upto, step.answered)
                 self._stepped(random, parent)
-            if not any(self.up.values()):
+            else:
+                message = self.down[name].popleft()
+                if isinstance(message, Awaken):
+                    self.trees[name].awakened(message)
+                else:
+                    self.trees[name].retuned(message)
+                self._stepped(random, name)
+            if not any(self.up.values()) and not any(self.down.values()):
                 for other in self.trees:
                     self._step(other)
 
@@ -202,6 +231,8 @@ class Driven:
         step = self.trees[name].step()
         for block in step.composites:
             self.composites += list(block.events())
+        for child, message in step.down:
+            self.down[child].append(message)
         for block in step.up:
             origins: Any = block.table.column(ORIGIN).to_pylist()
             numbers: Any = block.table.column(NUMBER).to_pylist()
@@ -225,11 +256,18 @@ def blocks(events: Iterable[Placed], task: Task) -> list[Block]:
 
 
 def run(
-    random: Random, places: Places, made: Mapping[str, Task], history: Sequence[Placed], end: int
+    random: Random,
+    places: Places,
+    made: Mapping[str, Task],
+    history: Sequence[Placed],
+    end: int,
+    *,
+    period: int | None = None,
+    slowly: bool = False,
 ) -> Driven:
-    """All processors of a tree, run to the end."""
-    driven = Driven(places, {name: LocalTree(task) for name, task in made.items()})
-    driven.run(random, history, end)
+    """All processors of a tree, run to the end; slowly if sources never publish far ahead."""
+    driven = Driven(places, {name: LocalTree(task, period=period) for name, task in made.items()})
+    driven.run(random, history, end, slowly=slowly)
     return driven
 
 
@@ -238,6 +276,16 @@ def central(rules: RuleSet, history: Sequence[Placed], end: int) -> list[Event]:
     engine = Engine(rules)
     found = list(engine.send_batch([replace(p.event, id=p.id) for p in history]))
     return [*found, *engine.advance((end + 1) / 1_000_000)]
+
+
+def central_by_group(rules: RuleSet, history: Sequence[Placed], end: int) -> list[Event]:
+    """The same with an engine for each group, which gets what its rules look at: its time begins with that."""
+    found: list[Event] = []
+    for group in rules.plan.groups:
+        own = RuleSet(CheckedRules(tuple(rules.checked.rules[i] for i in group), rules.types))
+        some = [p for p in history if p.event.type in own.plan.horizon]
+        found += central(own, some, end)
+    return found
 
 
 def known(events: Iterable[Event]) -> Counter[tuple[str, str | None]]:

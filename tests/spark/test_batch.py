@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -9,16 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
 from tests.engine.random_rules import random_history, random_rules
-from tests.spark.frames import detected, expected
+from tests.spark.frames import detected, expected, one_table, sources
 
 from tyrex import Engine, Event, parse
 from tyrex.spark import Source, SourceError, composites, detect, of, rejected
-from tyrex.spark.planner import plan_spark
+from tyrex.spark.batch import in_order
+from tyrex.spark.planner import Split, plan_spark
 from tyrex.spark.rows import Layout, places_of
 from tyrex.spark.sources import streams_of
+from tyrex.spark.tasks import Options
 from tyrex.testing import Case, read_fixture
 
 FIXTURES = Path(__file__).parents[1] / "semantics"
@@ -90,10 +95,46 @@ def test_what_no_rule_can_use_stays_in_its_file(spark: SparkSession, tmp_path: P
     temps = spark.read.parquet(str(tmp_path / "temps"))
     smokes = spark.createDataFrame([("A1", 200)], "area string, timestamp long")
     found = detect({"Temp": temps, "Smoke": smokes}, FIRE)
-    plan = found._jdf.queryExecution().executedPlan().toString()
-    assert "GreaterThan(value,45.0)" in plan
-    assert "note" not in plan
+    plan = physical_plan(composites(found))
+    assert "GreaterThan(value,45.0)" in pushed_filters(plan)
+    assert read_schema(plan) == "struct<area:string,value:double,timestamp:bigint>"
     assert [row["value"] for row in of(found, "Fire").collect()] == [99.0]
+
+
+def test_the_conditions_of_all_types_reach_the_file_of_a_table_with_all_types(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """An event is read if some rule can use one of its type; the filter is the reader's, before the shuffle."""
+    frame = spark.createDataFrame(
+        [("Temp", 1, "A1", 50.0, "x"), ("Temp", 2, "A1", 20.0, "x"), ("Smoke", 3, "A1", None, "x")],
+        "type string, timestamp long, area string, value double, note string",
+    )
+    frame.write.parquet(str(tmp_path / "events"))
+    found = composites(detect(spark.read.parquet(str(tmp_path / "events")), FIRE))
+    plan = physical_plan(found)
+    assert "EqualTo(type,Temp),GreaterThan(value,45.0)" in pushed_filters(plan)
+    assert "EqualTo(type,Smoke)" in pushed_filters(plan)
+    assert read_schema(plan) == "struct<type:string,timestamp:bigint,area:string,value:double>"
+    assert plan.index("MapInArrow") < plan.index("Exchange") < plan.index("Scan parquet")
+    assert found.count() == 1
+
+
+def physical_plan(frame: DataFrame) -> str:
+    """What `explain("formatted")` prints."""
+    jvm = SparkContext._jvm
+    assert jvm is not None
+    text: str = jvm.PythonSQLUtils.explainString(frame._jdf.queryExecution(), "formatted")
+    return text
+
+
+def pushed_filters(plan: str) -> str:
+    """Of the first file that is read."""
+    return plan.split("PushedFilters: [")[1].splitlines()[0].replace(", ", ",")
+
+
+def read_schema(plan: str) -> str:
+    """The columns of the first file that is read."""
+    return plan.split("ReadSchema: ")[1].splitlines()[0].strip()
 
 
 def test_one_table_may_hold_all_types(spark: SparkSession) -> None:
@@ -264,12 +305,9 @@ def test_what_nobody_asks_for_is_not_computed(spark: SparkSession, tmp_path: Pat
     """Rejected rows need no detection, and composite events no second reading of the source."""
     found = detect(bad_table(spark, tmp_path), FIRE)
 
-    def plan(frame: DataFrame) -> str:
-        text: str = frame._jdf.queryExecution().executedPlan().toString()
-        return text
-
-    assert plan(of(found, "Fire")).count("Scan") == plan(rejected(found)).count("Scan") == 1
-    assert "MapInArrow" not in plan(rejected(found))
+    assert physical_plan(of(found, "Fire")).count("ReadSchema") == 1
+    assert physical_plan(rejected(found)).count("ReadSchema") == 1
+    assert "MapInArrow" not in physical_plan(rejected(found))
 
 
 def test_a_table_with_all_types_is_read_and_shuffled_once(spark: SparkSession) -> None:
@@ -324,3 +362,56 @@ def test_events_whose_key_is_null_do_not_burden_one_shard(spark: SparkSession) -
     counts = {row["s"]: row["count"] for row in frame.groupBy(place.shard.alias("s")).count().collect()}
     assert len(counts) == 4
     assert max(counts.values()) < 350
+
+
+def skewed_events(random: Random, count: int) -> list[Event]:
+    """Nine of ten events have one key."""
+    events = []
+    for _ in range(count):
+        area = "hot" if random.random() < 0.9 else random.choice("abcdefgh")
+        values: dict[str, Any] = {"area": area}
+        kind = random.choice(["Temp", "Temp", "Smoke"])
+        if kind == "Temp":
+            values["value"] = float(random.randrange(100))
+        events.append(Event(kind, random.randrange(200_000) * 1_000_000, values))
+    return sorted(events, key=lambda event: event.timestamp)
+
+
+def test_a_hot_key_changes_no_answer_and_can_be_divided_by_time(spark: SparkSession) -> None:
+    """By key one shard has most of the events; with `skewed` all have about as many, and find the same."""
+    rules = parse(FIRE)
+    events = skewed_events(Random(5), 2_000)
+    answer = expected(rules, events)
+    assert detected(spark, rules, events, shards=4) == answer
+    assert detected(spark, rules, events, shards=4, skewed=True) == answer
+
+    def largest_share(*, skewed: bool) -> float:
+        plan = plan_spark(rules, skewed=skewed)
+        ordered = in_order(sources(spark, rules, events), rules, plan, Options(4))
+        assert ordered is not None
+        counts: list[int] = [row["count"] for row in ordered.rows.groupBy("shard").count().collect()]
+        return max(counts) / sum(counts)
+
+    assert largest_share(skewed=False) > 0.85
+    assert largest_share(skewed=True) < 0.5
+
+
+def test_rules_that_time_can_not_cut_keep_their_key(spark: SparkSession) -> None:
+    """`skewed` is a wish: what consumes depends on all that came before."""
+    rules = parse(FIRE + "consuming Temp")
+    assert [part.split for part in plan_spark(rules, skewed=True).parts] == [Split.KEY]
+    events = skewed_events(Random(6), 300)
+    assert detected(spark, rules, events, shards=3, skewed=True) == expected(rules, events)
+
+
+def test_the_partitions_of_the_input_and_the_number_of_shards_change_no_answer(spark: SparkSession) -> None:
+    """Nor does the order of rows: what comes late in a table is where its time says."""
+    rules = parse(FIRE)
+    events = skewed_events(Random(7), 500)
+    answer = expected(rules, events)
+    given = one_table(spark, rules, events)
+    assert given is not None
+    for partitions, shards in ((1, 1), (7, 3), (3, 8)):
+        shuffled = given.frame.orderBy(sf.rand(partitions)).repartition(partitions)
+        found = composites(detect(replace(given, frame=shuffled), rules, shards=shards))
+        assert sorted(row["id"] for row in found.collect()) == sorted(one[1] for one in answer)

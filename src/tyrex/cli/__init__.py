@@ -16,6 +16,7 @@ from tyrex.cli.format import format_rules
 from tyrex.cli.lsp import lsp
 from tyrex.cli.network_clients import define, publish, status, subscribe
 from tyrex.cli.run import run
+from tyrex.cli.state import state
 from tyrex.cli.translate import translate
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app = typer.Typer(
 app.command("check")(check)
 app.command("explain")(explain)
 app.command("run")(run)
+app.command("state")(state)
 app.command("demo")(demo)
 app.command("format")(format_rules)
 app.command("translate")(translate)

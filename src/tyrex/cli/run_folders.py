@@ -48,32 +48,43 @@ class BatchFolder:
         elif any(path.iterdir()):
             raise Taken(f"{path} has other files in it: give another folder, which may be new")
         owner.write_text(query, "utf-8")
-        for old in [path / f"{_REST}{self._suffix}", *path.glob(".draft-*")]:
+        for old in [path / self._name(None), *path.glob(".draft-*")]:
             old.unlink(missing_ok=True)
 
     @contextmanager
-    def file(self, batch: int | None) -> Iterator[Path]:
+    def _file(self, batch: int | None) -> Iterator[Path]:
         """Where to write the file of a micro-batch, or of the rest; afterwards it has its name."""
-        name = f"{_REST if batch is None else f'{batch:09}'}{self._suffix}"
+        name = self._name(batch)
         draft = self._path / f".draft-{name}"
         yield draft
         draft.replace(self._path / name)
+
+    def _nothing(self, batch: int | None) -> None:
+        """A micro-batch that runs again, with another filter, may bring nothing where it brought something."""
+        (self._path / self._name(batch)).unlink(missing_ok=True)
+
+    def _name(self, batch: int | None) -> str:
+        return f"{_REST if batch is None else f'{batch:09}'}{self._suffix}"
 
     def write_events(
         self, batch: int | None, found: Sequence[Found], types: Iterable[EventType], *, lineage: bool
     ) -> None:
         """Write composite events in the format of the folder."""
-        if found:
+        if not found:
+            self._nothing(batch)
+        else:
             with (
-                self.file(batch) as path,
+                self._file(batch) as path,
                 open_writer(str(path), types, lineage=lineage, standard_output=sys.stdout.buffer) as w,
             ):
                 w.write(found)
 
     def write_lines(self, batch: int | None, records: Sequence[Event | dict[str, Any]]) -> None:
         """Write events or other records as JSON lines."""
-        if records:
-            with self.file(batch) as path, path.open("w", encoding="utf-8") as file:
+        if not records:
+            self._nothing(batch)
+        else:
+            with self._file(batch) as path, path.open("w", encoding="utf-8") as file:
                 for record in records:
                     text = (
                         write_json_event(record)

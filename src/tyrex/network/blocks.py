@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tyrex.events import Event
@@ -39,6 +39,7 @@ class Block:
 
     type: str
     table: pa.Table
+    _times: Any = field(default=None, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.table)
@@ -46,7 +47,9 @@ class Block:
     @property
     def times(self) -> Any:
         """The timestamps, as an array of NumPy."""
-        return self.table.column(TIME).to_numpy()
+        if self._times is None:
+            object.__setattr__(self, "_times", self.table.column(TIME).to_numpy())
+        return self._times
 
     def take(self, rows: Any) -> Block:
         """Some of the events, by their positions or by a mask."""

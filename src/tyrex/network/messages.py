@@ -166,12 +166,23 @@ class Deploy:
 
 
 @dataclass(frozen=True, slots=True)
+class Mode:
+    """Whether a part is pushed or kept from now on, and for how long it is kept."""
+
+    part: int
+    mode: PartMode
+    keep: int
+    """Microseconds, counted from the parent's time."""
+
+
+@dataclass(frozen=True, slots=True)
 class Retune:
-    """Parts whose mode changes for events behind a moment."""
+    """Parts whose mode changes. What was kept of a part that is pushed again is sent first."""
 
     tree: Tree
-    since: int
-    modes: tuple[tuple[int, PartMode], ...]
+    reached: int
+    """The parent's time."""
+    modes: tuple[Mode, ...]
 
 
 # --- Events -----------------------------------------------------------------------------------------------
@@ -213,9 +224,10 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Events of a part that are asked for: those from `since` to `until`, with these values of attributes."""
+    """Events of a part that are asked for: those of a type from `since` to `until`, with these values of attributes."""
 
     part: int
+    type: str
     since: int
     until: int
     values: Mapping[str, str | int | float | bool] = field(default_factory=dict, hash=False)
@@ -223,11 +235,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Awaken:
-    """Ask for events of parts that are pulled. The child answers when its own time has passed `at`."""
+    """Ask for events of parts that are pulled, those that are kept and those that are to come.
+
+    The child answers by `answered` in its next `Events`: what it says of its time from then on counts these spans in.
+    Without spans the question only tells the parent's time.
+    """
 
     tree: Tree
     number: int
-    at: int
+    reached: int
+    """The parent's time: what was kept for longer than is asked for can go."""
     spans: tuple[Span, ...]
 
 

@@ -5,13 +5,16 @@ from typing import TYPE_CHECKING, Any
 from tyrex.spark.detect import changes, composites, detect, finish, of, rejected
 from tyrex.spark.rule_stream import RuleStream
 from tyrex.spark.sources import History, Source, SourceError
+from tyrex.spark.state import RuleState, ShardState, shard_states
 
 if TYPE_CHECKING:
     from tyrex.spark.replay import TyrexReplay
 
 __all__ = [
     "History",
+    "RuleState",
     "RuleStream",
+    "ShardState",
     "Source",
     "SourceError",
     "TyrexReplay",
@@ -21,6 +24,7 @@ __all__ = [
     "finish",
     "of",
     "rejected",
+    "shard_states",
 ]
 
 

@@ -33,6 +33,7 @@ def detect(
     delay: Span = 0,
     history: History | None = None,
     strict: bool = False,
+    skewed: bool = False,
 ) -> DataFrame:
     """The composite events that rules find in DataFrames.
 
@@ -45,6 +46,9 @@ def detect(
 
     Rows of tables that are no events come out as rows with the column `rejected`: those without a type that the
     rules know, without a valid timestamp, or without the sequence that the others have. With `strict` they end the job.
+
+    `skewed` says that a few keys have a large share of a table's events. Then the rules that have a key are divided by
+    time all the same, where they allow it, so that no shard has more than its share.
 
     Of streams, `delay` is how far behind the latest one an event may come: events wait so long, and are then processed
     in order. What is older than the watermark with which its micro-batch begins is late, and comes out as a row with
@@ -66,10 +70,12 @@ def detect(
             raise SourceError("rules can change over streams only: give tables the rules themselves")
         if history is not None:
             raise SourceError("a history comes before a stream, and these are tables: put them together")
-        found = detect_in_table(events, rules, plan_spark(rules), options)
+        found = detect_in_table(events, rules, plan_spark(rules, skewed=skewed), options)
         return (or_fail if strict else with_rejected)(found, events, rules)
     if strict:
         raise SourceError("a stream tells what it rejects and goes on: `strict` is for tables")
+    if skewed:
+        raise SourceError("a stream can't be divided by time: `skewed` is for tables")
     if until is not None:
         raise SourceError("a stream has no end that `until` could move on: give it to `finish`")
     options = replace(options, live=live is not None)

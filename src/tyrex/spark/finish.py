@@ -11,15 +11,16 @@ from tyrex.rules import RuleSet
 from tyrex.spark.packing import NEVER
 from tyrex.spark.planner import SparkPlan
 from tyrex.spark.shard import report
-from tyrex.spark.shard_state import Page, checked, rebuild
+from tyrex.spark.shard_state import Page, checked
 from tyrex.spark.sources import Events, History, frames_of
+from tyrex.spark.state import by_shard, read_state, rebuilt_from
 from tyrex.spark.streaming import prepare, spark_schema
 from tyrex.spark.tasks import Options
 from tyrex.spark.worker import Task
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
 def finish_stream(
@@ -34,7 +35,7 @@ def finish_stream(
     spark = frames_of(events)[0].frame.sparkSession
     prepared = prepare(events, rules, plan, options, history)
     task, made_by, until = prepared.task, prepared.made_by, options.until
-    state = _read_state(spark, str(checkpoint))
+    state = read_state(spark, checkpoint)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return _finish_shards(task, made_by, until, batches)
@@ -43,58 +44,19 @@ def finish_stream(
     return ordered.mapInArrow(run, spark_schema(task))
 
 
-def _read_state(spark: SparkSession, checkpoint: str) -> DataFrame:
-    """All of the state as rows of one form."""
-    from pyspark.sql import functions as sf
-
-    def variable(name: str) -> DataFrame:
-        reader = spark.read.format("statestore").option("stateVarName", name)
-        return reader.load(checkpoint)
-
-    none = sf.lit(None)
-    page = variable("page").select(
-        sf.col("key.shard").alias("shard"),
-        sf.lit("a page").alias("kind"),
-        sf.lit(0).alias("number"),
-        sf.to_json("value").alias("page"),
-        none.cast("binary").alias("bytes"),
-    )
-    return page.unionByName(
-        variable("pieces")
-        .select("*", sf.lit("b piece").alias("kind"))
-        .unionByName(variable("chunks").select("*", sf.lit("c chunk").alias("kind")))
-        .select(
-            sf.col("key.shard").alias("shard"),
-            "kind",
-            sf.col("user_map_key.number").alias("number"),
-            none.cast("string").alias("page"),
-            sf.col("user_map_value.bytes").alias("bytes"),
-        )
-    )
-
-
 def _finish_shards(
     task: Task, made_by: str, until: int | None, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Finish the shards of one partition: the rows of each come together, its page first."""
-    current: list[dict[str, Any]] = []
-    for batch in batches:
-        for row in batch.to_pylist():
-            if current and row["shard"] != current[0]["shard"]:
-                yield from _finish_shard(task, made_by, until, current)
-                current = []
-            current.append(row)
-    if current:
-        yield from _finish_shard(task, made_by, until, current)
+    for rows in by_shard(batches):
+        yield from _finish_shard(task, made_by, until, rows)
 
 
 def _finish_shard(
     task: Task, made_by: str, until: int | None, rows: list[dict[str, Any]]
 ) -> Iterator[pa.RecordBatch]:
-    page = checked(Page(**json.loads(rows[0]["page"])), made_by)
-    snapshot = b"".join(row["bytes"] for row in rows if row["kind"] == "b piece") or None
-    chunks = [(row["number"], row["bytes"]) for row in rows if row["kind"] == "c chunk"]
-    shard = rebuild(task, rows[0]["shard"], page, snapshot, chunks)
+    page = checked(Page(**json.loads(rows[0]["text"])), made_by)
+    shard = rebuilt_from(rows, page, task)
     end = max(page.greatest, NEVER if until is None else until)
     results = report(task, shard.finish(end, page.begin))
     if results is not None:

@@ -103,6 +103,7 @@ class Query:
 
         listener = _listener(self._note, self._ended)
         self._spark.streams.addListener(listener)
+        query: Any = None
         try:
             result = detect(
                 self._source,
@@ -126,6 +127,9 @@ class Query:
                 raise
             claimed.set()
             self._await(query, stop, look)
+        except KeyboardInterrupt:
+            self._ended.set()  # the user does not want to wait
+            raise
         except SourceError as error:
             raise RunError(str(error)) from None
         except PySparkException as error:
@@ -133,7 +137,8 @@ class Query:
                 raise self._trouble from None
             raise RunError(_said(reason(error))) from error
         finally:
-            self._ended.wait(_LAST_WORDS)
+            if query is not None:
+                self._ended.wait(_LAST_WORDS)
             self._spark.streams.removeListener(listener)
 
     def rest(self, until: int | None) -> Found:

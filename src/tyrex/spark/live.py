@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from tyrex.plan import RulePlan
 from tyrex.plan.sharding import find_key, hashed_alike
@@ -94,23 +95,29 @@ class Catalogue:
 
     def record(self) -> str:
         """All of it as JSON."""
-        types = [
-            [type_.name, type_.origin.value, [[a.name, a.type.value] for a in type_.attributes]]
-            for type_ in self.types
-        ]
-        return json.dumps({"types": types, "rules": [asdict(rule) for rule in self.rules]})
+        return json.dumps({"types": write_types(self.types), "rules": [asdict(rule) for rule in self.rules]})
 
     @classmethod
     def read(cls, record: str) -> Catalogue:
         """What `record` wrote."""
         held = json.loads(record)
-        types = tuple(
-            EventType(
-                name, tuple(AttributeType(a, ValueType(kind)) for a, kind in attributes), Origin(origin)
-            )
-            for name, origin, attributes in held["types"]
-        )
-        return cls(types, tuple(Deployed(**rule) for rule in held["rules"]))
+        return cls(read_types(held["types"]), tuple(Deployed(**rule) for rule in held["rules"]))
+
+
+def write_types(types: Iterable[EventType]) -> list[Any]:
+    """Event types as JSON has them."""
+    return [
+        [type_.name, type_.origin.value, [[a.name, a.type.value] for a in type_.attributes]]
+        for type_ in types
+    ]
+
+
+def read_types(records: Iterable[Any]) -> tuple[EventType, ...]:
+    """What `write_types` wrote."""
+    return tuple(
+        EventType(name, tuple(AttributeType(a, ValueType(kind)) for a, kind in attributes), Origin(origin))
+        for name, origin, attributes in records
+    )
 
 
 @dataclass(frozen=True)

@@ -70,10 +70,12 @@ class SparkPlan:
         return any(part.unit.timers for part in self.parts)
 
 
-def plan_spark(rules: RuleSet, *, streaming: bool = False) -> SparkPlan:
-    """Plan a rule set; streams are not cut into slices of time."""
+def plan_spark(rules: RuleSet, *, streaming: bool = False, skewed: bool = False) -> SparkPlan:
+    """Plan a rule set; streams are not cut into slices of time, tables with a hot key rather than by key."""
     plan = rules.plan
-    parts = tuple(_part(plan, unit, streaming=streaming) for unit in shard(plan, rules.types).units)
+    parts = tuple(
+        _part(plan, unit, streaming=streaming, skewed=skewed) for unit in shard(plan, rules.types).units
+    )
     filters: dict[str, dict[tuple[Expression, ...], None]] = {}
     for rule in plan.rules:
         for name, conditions in _states(rule):
@@ -88,19 +90,18 @@ def plan_spark(rules: RuleSet, *, streaming: bool = False) -> SparkPlan:
 # --- How a unit is split ------------------------------------------------------------------------------------
 
 
-def _part(plan: RuleSetPlan, unit: Unit, *, streaming: bool) -> Part:
+def _part(plan: RuleSetPlan, unit: Unit, *, streaming: bool, skewed: bool) -> Part:
     names = tuple(plan.rules[number].name for number in unit.rules)
     if unit.stateless:
         return Part(unit, names, Split.EVENT)
-    if unit.key is not None:
-        return Part(unit, names, Split.KEY)
     obstacle = _against_slices(plan, unit, streaming=streaming)
+    if unit.key is not None and (obstacle or not skewed):
+        return Part(unit, names, Split.KEY)
     if obstacle:
         return Part(unit, names, Split.NONE, reason=f"{unit.obstacle}; {obstacle}")
     overlap = _reach(plan, unit)
-    return Part(
-        unit, names, Split.TIME, max(SHORTEST_SLICE, OVERLAP * overlap), overlap, reason=unit.obstacle
-    )
+    reason = unit.obstacle or "a key would let one shard have most of the events"
+    return Part(unit, names, Split.TIME, max(SHORTEST_SLICE, OVERLAP * overlap), overlap, reason=reason)
 
 
 def _against_slices(plan: RuleSetPlan, unit: Unit, *, streaming: bool) -> str:

@@ -12,6 +12,7 @@ from tyrex.spark.live import Change, Ground, Outcome, Step, apply
 from tyrex.spark.packing import NEVER, UNKNOWN, from_bytes, to_bytes
 from tyrex.spark.shard import Shard, Sorted, report, sort_out
 from tyrex.spark.shard_state import (
+    ABOUT,
     CACHE,
     CHUNKS,
     HISTORY,
@@ -26,6 +27,7 @@ from tyrex.spark.shard_state import (
     row_of,
     turned,
 )
+from tyrex.spark.state import about
 from tyrex.spark.worker import Task
 
 if TYPE_CHECKING:
@@ -65,6 +67,7 @@ class ShardProcessor(StatefulProcessor):
             handle.getMapState("pieces", NUMBER, PIECES),
             handle.getMapState("chunks", NUMBER, CHUNKS),
             handle.getValueState("rules", RULES),
+            handle.getValueState("about", ABOUT),
             handle.getMapState("history", NUMBER, HISTORY),
         )
 
@@ -124,6 +127,8 @@ class ShardProcessor(StatefulProcessor):
         job, stored = self._job, self._stored
         page = stored.read_page(job.made_by)
         watermark = max(page.watermark, milliseconds * 1000 if milliseconds > 0 else NEVER)
+        if not page.tokens:
+            stored.about.update((about(job.task, number),))
         past = None
         if job.seam is not None:
             watermark = max(watermark, job.seam)

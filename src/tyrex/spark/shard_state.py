@@ -61,6 +61,7 @@ PAGE = ", ".join(f"{field.name} {_SPARK[str(field.type)]}" for field in fields(P
 PIECES = "bytes binary"
 CHUNKS = "bytes binary"
 RULES = "record string"
+ABOUT = "record string"
 HISTORY = "least long, greatest long, blob binary"
 NUMBER = "number int"
 
@@ -105,6 +106,8 @@ class Stored:
     rules: ValueState
     """The rules that run, where they can change; nothing as long as they are the initial ones."""
 
+    about: ValueState
+    """What the shard is: its rules and how its events are written."""
     history: MapState
     """The packed rows of a history, until the first micro-batch."""
 

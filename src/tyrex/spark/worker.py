@@ -151,6 +151,8 @@ def events_table(wire: Wire, rows: pa.RecordBatch | pa.Table) -> pa.Table:
     numbers: Any = rows.column(TYPE)
     ticks: Any = pc.equal(numbers, pa.scalar(TICK, pa.int32()))
     indices: Any = pc.if_else(ticks, pa.scalar(len(wire.types), pa.int32()), numbers)
+    if isinstance(indices, pa.ChunkedArray):  # they would be looked at one by one
+        indices = indices.combine_chunks()
     columns: dict[str, Any] = {
         "type": pa.DictionaryArray.from_arrays(indices, names),
         "timestamp": rows.column(TIME).cast(pa.timestamp("us")),
@@ -224,11 +226,13 @@ def results_table(
     composites = tuple(composites)
     schema = results_schema(composites, lineage=lineage, ordered=places is not None, open_ended=open_ended)
     numbers: dict[str, list[int]] = {}
-    if lineage or open_ended or places is not None:
+    tables = found.tables()
+    new_types = open_ended and not tables.keys() <= {type_.name for type_ in composites}
+    if lineage or new_types or places is not None:
         for number, event in enumerate(found):
             numbers.setdefault(event.type, []).append(number)
     made = []
-    for name, table in found.tables().items():
+    for name, table in tables.items():
         columns: dict[str, Any] = {"type": pa.array([name], pa.string()).take(_zeros(len(table)))}
         for column in ("timestamp", "id", "rule"):
             columns[column] = table.column(column).cast(schema.field(column).type)

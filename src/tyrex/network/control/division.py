@@ -95,10 +95,12 @@ def divide(
             asked[result.delegated].types |= needs(read_group(group.rules, key))
             continue
         here.append(group)
-        splits.append(Split(group, None, _hand_out(result, name, asked, group.since[0])))
+        given = _hand_out(result, name, asked, group.since[0])
+        splits.append(Split(group, None, given, sites, p.Mode(mode.value)))
     for part in job.parts:
         result = split_parts(part.partial_rules, key, sites, mode)
-        splits.append(Split(None, part.number, _hand_out(result, name, asked, part.since)))
+        given = _hand_out(result, name, asked, part.since)
+        splits.append(Split(None, part.number, given, sites, p.Mode(mode.value)))
     _ask_for_all(job.everything, table, asked)
     deploys = {
         child: _deploy(job, table[child], found) for child, found in asked.items() if _something(found)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from tyrex.network.data.hosts import Hosting, Stage
 from tyrex.network.data.interface import Task
-from tyrex.network.messages import Group, PartMode
+from tyrex.network.messages import Group, Part
 from tyrex.plan.partition import ROW, Column, PartialRule, compile_rules, parse_partial
 from tyrex.plan.partition.subject import has_state
 from tyrex.rules import RuleSet, parse
@@ -41,9 +41,7 @@ class Deployed:
 def deployed(task: Task) -> Deployed:
     """What a task means for engines."""
     types = dict(task.types)
-    known = {
-        (part.number, text): parse_partial(text, types) for part in task.parts for text in part.partial_rules
-    }
+    known = {part.number: partials_of(part, types) for part in task.parts}
     late = _late_types(task)
     keep: dict[str, int] = defaultdict(int)
     rows = []
@@ -53,11 +51,10 @@ def deployed(task: Task) -> Deployed:
         for type_, reach in hosting.horizon.items():
             keep[type_] = max(keep[type_], reach if late & hosting.horizon.keys() else 0)
     for part in task.parts:
-        for text in part.partial_rules:
-            rule = known[part.number, text]
+        for rule in known[part.number]:
             for index in rule.sent:
                 type_ = rule.parts[index].type
-                keep[type_] = max(keep[type_], rule.ages[index], part.keep)
+                keep[type_] = max(keep[type_], rule.ages[index])
     groups = []
     for hosting in _groups(task.groups, types, late):
         groups.append(hosting)
@@ -72,15 +69,13 @@ def _late_types(task: Task) -> frozenset[str]:
     late: set[str] = set()
     for parts in task.given.values():
         for part in parts:
-            pulled = part.mode is PartMode.PULL or task.adaptive
-            for text in part.partial_rules:
-                rule = parse_partial(text, task.types)
-                late |= {rule.parts[index].type for index in rule.sent if index or pulled}
+            for rule in partials_of(part, task.types):
+                late |= {rule.parts[index].type for index in rule.sent if index or task.adaptive}
     return frozenset(late)
 
 
 def _shared(
-    task: Task, known: Mapping[tuple[int, str], PartialRule], late: frozenset[str]
+    task: Task, known: Mapping[int, tuple[PartialRule, ...]], late: frozenset[str]
 ) -> Iterable[Mapping[tuple[int, PartialRule], tuple[int, ...]]]:
     """Partial rules that share an engine: those whose events come in time do, each other one is alone.
 
@@ -88,8 +83,8 @@ def _shared(
     """
     parts: dict[tuple[int, PartialRule], list[int]] = defaultdict(list)
     for part in task.parts:
-        for text in part.partial_rules:
-            parts[part.since, known[part.number, text]].append(part.number)
+        for rule in known[part.number]:
+            parts[part.since, rule].append(part.number)
     together: dict[int, dict[tuple[int, PartialRule], tuple[int, ...]]] = defaultdict(dict)
     for (since, rule), numbers in parts.items():
         if rule.types & late:
@@ -122,7 +117,7 @@ def _groups(
         for since, text in zip(group.since, group.rules, strict=True):
             texts[since].append(text)
         stages = []
-        rules = _parsed("\n".join(group.rules), tuple(sorted(types.items())))
+        rules = group_of(group, types)
         for since, some in sorted(texts.items()):
             stages.append(Stage(since, _parsed("\n".join(some), tuple(sorted(types.items())))))
         plan = rules.plan
@@ -147,6 +142,22 @@ def _groups(
             in_order=True,
             timed=False,
         )
+
+
+def group_of(group: Group, types: Mapping[str, EventType]) -> RuleSet:
+    """The rules of a group."""
+    return _parsed("\n".join(group.rules), tuple(sorted(types.items())))
+
+
+def partials_of(part: Part, types: Mapping[str, EventType]) -> tuple[PartialRule, ...]:
+    """The partial rules of a part."""
+    known = tuple(sorted(types.items()))
+    return tuple(_partial(text, known) for text in part.partial_rules)
+
+
+@lru_cache(maxsize=4096)
+def _partial(text: str, types: tuple[tuple[str, EventType], ...]) -> PartialRule:
+    return parse_partial(text, dict(types))
 
 
 @lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from tyrex.network.messages import Awaken, Group, Part, Retune, Tree
+from tyrex.plan.partition import Mode, Site
 from tyrex.tesla.types import EventType
 
 if TYPE_CHECKING:
@@ -30,6 +31,9 @@ class Split:
     """The number of the part that the parent wants."""
     parts: Mapping[str, tuple[int, ...]]
     """For each child the numbers of those of its parts (in `Task.given`) that come of this."""
+    sites: tuple[Site, ...] = ()
+    """What it was divided over, if masters are chosen."""
+    mode: Mode = Mode.EXACT
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -50,6 +50,10 @@ class Inbox:
         if len(block):
             self._waiting.setdefault(block.type, []).append(block)
             self.events += len(block)
+
+    def ahead(self, type_: str) -> Sequence[Block]:
+        """What waits of a type."""
+        return self._waiting.get(type_, ())
 
     def until(self, upto: int) -> dict[str, list[Block]]:
         """Take out what happened up to a moment."""

@@ -90,11 +90,9 @@ class _Site:
     def _single(self, index: int, known: frozenset[int]) -> Iterator[PartialRule]:
         """An event chosen by `last` or `first`: left out only if nothing it could be chosen for is complete.
 
-        What it leads to is of no matter. An event beside it of the same type is no part of the pattern: it may
-        be the same event, and then it has to be sent although there is no match.
+        What it leads to is of no matter.
         """
-        target = _Target(self, self.subject, known, index, full=False, apart=self.subject.parts[index].type)
-        yield from target.rules(())
+        yield from _Target(self, self.subject, known, index, full=False).rules(())
 
     def _satellite(self, item: Absence, known: frozenset[int], *, witness: bool) -> Iterator[PartialRule]:
         """The events that a negation or an aggregate needs, of all complete tuples."""
@@ -131,13 +129,11 @@ class _Site:
         earlier, later, window = stretch
         own = len(self.subject.parts)
         clauses = as_event(conditions, own)
-        beside = frozenset[int]()
         if earlier is not None and earlier in known:
             clauses += (Precedes(earlier, own, window),)
-            beside = frozenset((earlier,))
         part = Part(type_, LAST if decided else EACH, later, window, clauses)
         subject = replace(self.subject, parts=(*self.subject.parts, part))
-        target = _Target(self, subject, known, own, full=True, apart=type_, beside=beside)
+        target = _Target(self, subject, known, own, full=True)
         yield from target.rules(() if witness else self._decidable(subject))
 
     def _after(
@@ -215,8 +211,7 @@ class _Target:
     """An event of the pattern that is to be sent, and what is known of the rest.
 
     `full` is whether it matters only in complete tuples; else whatever it leads to is left out of the pattern,
-    and of other events it counts only that there are some. Events of the type `apart` are left out of the
-    pattern too, except those `beside`.
+    and of other events it counts only that there are some.
     """
 
     site: _Site
@@ -224,8 +219,6 @@ class _Target:
     known: frozenset[int]
     index: int
     full: bool
-    apart: str | None = None
-    beside: frozenset[int] = frozenset()
 
     def rules(self, negations: tuple[Absence, ...]) -> Iterator[PartialRule]:
         """The partial rule; several where there are several candidates to send."""
@@ -253,9 +246,7 @@ class _Target:
         keep = set(self.chain)
         for index in self.known - keep:
             above = self.subject.ancestors(index)
-            if self.chain[0] not in above or (not self.full and self.index in above):
-                continue
-            if self.subject.parts[index].type != self.apart or index in self.beside:
+            if self.chain[0] in above and (self.full or self.index not in above):
                 keep.add(index)
         return sorted(keep)
 

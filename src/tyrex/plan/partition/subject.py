@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -95,16 +96,16 @@ class Ownership:
 
 
 def ownerships(sites: Sequence[Site], subjects: Iterable[Subject], made: frozenset[str]) -> list[Ownership]:
-    """What each site has and has not, of the types that matter."""
+    """What each site has and has not, of the types that matter; not for sites that have none of them."""
     needed = frozenset(name for subject in subjects for name in subject.types)
-    anywhere = frozenset(name for site in sites for name in site.types)
-    found = []
-    for site in sites:
-        others = frozenset(name for other in sites if other is not site for name in other.types)
-        found.append(
-            Ownership(site.name, site.types & needed, (others & needed) | made, needed - anywhere - made)
-        )
-    return found
+    having = [(site.name, site.types & needed) for site in sites]
+    count = Counter(name for _, types in having for name in types)
+    nowhere = needed - count.keys() - made
+    return [
+        Ownership(name, here, made | {one for one in count if count[one] > (one in here)}, nowhere)
+        for name, here in having
+        if here
+    ]
 
 
 def subject_of_rule(rule: CheckedRule, in_order: bool) -> Subject:

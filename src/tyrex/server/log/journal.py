@@ -151,6 +151,13 @@ class Journal:
             place += 1
         return self._starts[place]
 
+    def starts_since(self, moment: float) -> int:
+        """The number to drop before, to forget what was written before a moment, in seconds since the epoch."""
+        place = 0
+        while place < len(self._starts) - 1 and self._path(self._starts[place]).stat().st_mtime < moment:
+            place += 1
+        return self._starts[place]
+
     def close(self) -> None:
         """Make everything safe and let go of the files."""
         try:

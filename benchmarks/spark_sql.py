@@ -1,0 +1,251 @@
+"""Rules beside what a Spark user writes for them today: Spark SQL, over the same table, with the same answers.
+
+    .venv/bin/python -m benchmarks.spark_sql [--quick] [--events 2000000] [--rule R1] [--format json]
+
+The rules are R1, R2 and R4 of "Deployment strategies for distributed complex event processing": temperatures before
+smoke; a temperature without rain before it; and a chain of five types, each the last before the next. R4 is keyed by
+area, as the first two are: without a key SQL would have nothing to join on.
+
+In SQL, R1 is a join on the area and on an interval of time, and R2 a left anti join on the same. Both look at all pairs
+of an area, so a second statement does better: R1 joins on buckets of time as well, R2 looks for the last rain with a
+window function. R4 has a window function for each step, all over one shuffle and one sort. Times are unique, so there
+is no doubt about order. Each statement finds the times, areas and values that the rule finds: the benchmark compares
+counts and sums of hashes of all rows, and fails if they differ.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.process import fresh
+from benchmarks.report import BUILD, Machine, Report, Table, Verdict, arguments, publish
+from benchmarks.spark_batch import start, timed
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+EVENTS = 2_000_000
+AREAS = 1_000
+SHARDS = 4
+ROUNDS = 3
+TARGET = 10.0
+DAY = 24 * 3_600 * 1_000_000
+KINDS = ("Temp",) * 8 + ("Smoke", "Rain", *("A", "B", "C", "D", "E") * 2)
+"""How often each type occurs."""
+
+DECLARATIONS = """
+event Temp(area: int, value: int)
+event Smoke(area: int)
+event Rain(area: int)
+event A(area: int)
+event B(area: int)
+event C(area: int)
+event D(area: int)
+event E(area: int)
+"""
+
+RULES = {
+    "R1": """
+Rule R1
+define Found(area: int, value: int)
+from   Smoke(area = $a) and each Temp(area = $a and value > 45) within 5 min from Smoke
+where  area = $a, value = Temp.value
+""",
+    "R2": """
+Rule R2
+define Found(area: int, value: int)
+from   Temp(area = $a and value > 45) and not Rain(area = $a) within 5 min from Temp
+where  area = $a, value = Temp.value
+""",
+    "R4": """
+Rule R4
+define Found(area: int, value: int)
+from   A(area = $a) and last B(area = $a) within 5 min from A and last C(area = $a) within 5 min from B and
+       last D(area = $a) within 5 min from C and last E(area = $a) within 5 min from D
+where  area = $a, value = 0
+""",
+}
+
+INTERVAL_JOIN = """
+select s.timestamp, s.area, t.value
+from   events s join events t
+on     s.area = t.area and t.timestamp < s.timestamp and t.timestamp >= s.timestamp - interval 5 minutes
+where  s.type = 'Smoke' and t.type = 'Temp' and t.value > 45
+"""
+INTERVAL_JOIN_IN_BUCKETS = """
+with s as (
+    select *, explode(array(div(unix_seconds(timestamp), 300), div(unix_seconds(timestamp), 300) - 1)) as bucket
+    from events where type = 'Smoke'
+), t as (
+    select *, div(unix_seconds(timestamp), 300) as bucket from events where type = 'Temp' and value > 45
+)
+select s.timestamp, s.area, t.value
+from   s join t
+on     s.area = t.area and s.bucket = t.bucket
+       and t.timestamp < s.timestamp and t.timestamp >= s.timestamp - interval 5 minutes
+"""
+ANTI_JOIN = """
+select t.timestamp, t.area, t.value
+from   (select * from events where type = 'Temp' and value > 45) t
+       left anti join (select * from events where type = 'Rain') r
+on     r.area = t.area and r.timestamp < t.timestamp and r.timestamp > t.timestamp - interval 5 minutes
+"""
+LAST_RAIN = """
+select timestamp, area, value
+from (
+    select *, last_value(case when type = 'Rain' then timestamp end) ignore nulls over (
+        partition by area order by timestamp rows between unbounded preceding and 1 preceding
+    ) as rain
+    from events where type = 'Rain' or (type = 'Temp' and value > 45)
+)
+where type = 'Temp' and (rain is null or rain <= timestamp - interval 5 minutes)
+"""
+_STEP = """select *, last_value(case when type = '{type}' then named_struct('at', timestamp, 'ok', {ok}) end)
+           ignore nulls over (
+        partition by area order by timestamp rows between unbounded preceding and 1 preceding
+    ) as {name} from {source}"""
+WINDOW_FUNCTIONS = f"""
+with step_e as (
+    {_STEP.format(type="E", ok="true", name="e", source="events where type in ('A', 'B', 'C', 'D', 'E')")}
+), step_d as (
+    {_STEP.format(type="D", ok="e.ok and e.at >= timestamp - interval 5 minutes", name="d", source="step_e")}
+), step_c as (
+    {_STEP.format(type="C", ok="d.ok and d.at >= timestamp - interval 5 minutes", name="c", source="step_d")}
+), step_b as (
+    {_STEP.format(type="B", ok="c.ok and c.at >= timestamp - interval 5 minutes", name="b", source="step_c")}
+)
+select timestamp, area, cast(0 as bigint) as value
+from   step_b where type = 'A' and b.ok and b.at >= timestamp - interval 5 minutes
+"""
+SQL = {
+    "R1": {"interval join": INTERVAL_JOIN, "the same in buckets": INTERVAL_JOIN_IN_BUCKETS},
+    "R2": {"anti join": ANTI_JOIN, "window function": LAST_RAIN},
+    "R4": {"window functions": WINDOW_FUNCTIONS},
+}
+"""For each rule the usual statement, and what somebody writes who finds it too slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A rule, in one of the ways to say it: the quickest of some rounds."""
+
+    rule: str
+    way: str
+    events: int
+    found: int
+    seconds: float
+    cpu_seconds: float
+    """Of the round that used least, of all of Spark's processes."""
+
+
+def events(spark: SparkSession, count: int, partitions: int) -> DataFrame:
+    """So many events of a day in many areas, as one table; chance is a hash of the event's number."""
+    from pyspark.sql import functions as sf
+
+    def drawn(what: str, below: int) -> Column:
+        return sf.pmod(sf.xxhash64(sf.lit(what), "id"), sf.lit(below)).cast("long")
+
+    kind = sf.element_at(
+        sf.array(*(sf.lit(name) for name in KINDS)), (drawn("kind", len(KINDS)) + 1).cast("int")
+    )
+    return spark.range(0, count, 1, partitions).select(
+        kind.alias("type"),
+        sf.timestamp_micros(sf.col("id") * (DAY // count)).alias("timestamp"),
+        drawn("area", AREAS).alias("area"),
+        sf.when(kind == "Temp", drawn("value", 100)).alias("value"),
+    )
+
+
+def prepare(count: int) -> Path:
+    """The file of events, written once."""
+    path = BUILD / "spark" / f"sql-{count}"
+    if not (path / "_SUCCESS").exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        fresh(_write, str(path), count)
+    return path
+
+
+def _write(path: str, count: int) -> None:
+    events(start(2), count, 8).write.mode("overwrite").parquet(path)
+
+
+def measure(path: str, count: int, rule: str, rounds: int) -> list[Figure]:
+    """The rule and its statements in turn; all must find the same."""
+    from tyrex.spark import detect, of
+
+    spark = start(2)
+    table = spark.read.parquet(path)
+    table.createOrReplaceTempView("events")
+    ways = {"rule": of(detect(table, DECLARATIONS + RULES[rule], shards=SHARDS), "Found")}
+    ways |= {way: spark.sql(text) for way, text in SQL[rule].items()}
+    answers = {way: _answer(frame) for way, frame in ways.items()}  # also warms Spark up
+    if len(set(answers.values())) != 1:
+        raise AssertionError(f"the answers for {rule} differ: {answers}")
+    times: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
+    for _ in range(rounds):
+        for way, frame in ways.items():
+            times[way].append(timed(frame))
+    spark.stop()
+    return [
+        Figure(rule, way, count, answers[way][0], min(t for t, _ in found), min(cpu for _, cpu in found))
+        for way, found in times.items()
+    ]
+
+
+def _answer(frame: DataFrame) -> tuple[int, ...]:
+    """How many rows there are, and what their hashes add up to."""
+    from pyspark.sql import functions as sf
+
+    hashed = sf.xxhash64("timestamp", "area", "value")
+    (row,) = frame.agg(
+        sf.count(sf.lit(1)),
+        sf.coalesce(sf.bit_xor(hashed), sf.lit(0)),
+        sf.sum(sf.pmod(hashed, sf.lit(1_000_003))),
+    ).collect()
+    return tuple(int(cell or 0) for cell in row)
+
+
+def report(figures: list[Figure]) -> Report:
+    """The report of what was measured."""
+    rows, verdicts, notes = [], [], []
+    for rule in dict.fromkeys(figure.rule for figure in figures):
+        ours, *others = [figure for figure in figures if figure.rule == rule]
+        for figure in (ours, *others):
+            ratio = None if figure is ours else figure.seconds / ours.seconds
+            cpu = None if figure is ours else figure.cpu_seconds / ours.cpu_seconds
+            rows.append((rule, figure.way, figure.found, figure.seconds, figure.cpu_seconds, ratio, cpu))
+        best = min(others, key=lambda figure: figure.seconds)
+        verdicts.append(
+            Verdict(
+                f"{rule} beside SQL ({best.way})", best.seconds / ours.seconds, TARGET, "x", at_least=True
+            )
+        )
+    header = ("rule", "way", "found", "seconds", "CPU s", "ratio", "CPU ratio")
+    notes = ["All ways find the same. The verdict is that of the quickest statement."]
+    title = f"Rules beside Spark SQL, {figures[0].events:,} events of a day in {AREAS:,} areas"
+    data = [asdict(figure) for figure in figures]
+    return Report("spark_sql", title, (Table(header, tuple(rows)),), tuple(verdicts), tuple(notes), data)
+
+
+def main() -> None:
+    """Measure and show."""
+    parser = arguments(__doc__)
+    parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--rule", choices=tuple(RULES), action="append")
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    options = parser.parse_args()
+    count = options.events // 5 if options.quick else options.events
+    machine = Machine()
+    path = str(prepare(count))
+    figures = [
+        figure
+        for rule in options.rule or RULES
+        for figure in fresh(measure, path, count, rule, options.rounds)
+    ]
+    publish(report(figures), None, options, machine)
+
+
+if __name__ == "__main__":
+    main()
