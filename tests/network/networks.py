@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from tests.network.simulated import SimulatedNetwork
 
 from tyrex.events import Event
 from tyrex.network.control.settings import STRATEGIES, Mode, Settings
-from tyrex.network.data.interface import Task, TreeData
+from tyrex.network.data.interface import Task
 from tyrex.network.messages import Message
 from tyrex.network.processor import Processor
 from tyrex.tesla import EventType
@@ -17,6 +18,7 @@ from tyrex.tesla.types import AttributeType, ValueType
 
 MS = 1000
 HEARTBEAT = 100 * MS
+"""Of networks whose messages are looked at."""
 
 
 def type_of(name: str, **attributes: str) -> EventType:
@@ -30,16 +32,17 @@ class Watched(SimulatedNetwork):
     def __init__(
         self,
         edges: Mapping[tuple[str, str], int],
-        data: Callable[[Task], TreeData],
+        data: Callable[[Task], Any],
         strategy: str = "ST",
         *,
         mode: Mode = Mode.EXACT,
         weights: Mapping[str, int] | None = None,
         lateness: int | None = 0,
+        heartbeat: int = HEARTBEAT,
     ) -> None:
         self.log: list[tuple[int, str, str, Message]] = []
-        super().__init__(heartbeat=HEARTBEAT, watch=lambda *sent: self.log.append(sent))
-        self._settings = Settings(STRATEGIES[strategy], mode, heartbeat=HEARTBEAT, lateness=lateness)
+        super().__init__(heartbeat=heartbeat, watch=lambda *sent: self.log.append(sent))
+        self._settings = Settings(STRATEGIES[strategy], mode, heartbeat=heartbeat, lateness=lateness)
         self._weights = weights or {}
         self._data = data
         for name in sorted({name for edge in edges for name in edge}):

@@ -22,6 +22,7 @@ from tyrex.network.control.sinks import Sinks, Subscription
 from tyrex.network.control.sources import RefusedError, Sources, check_type
 from tyrex.network.control.topology import Topology
 from tyrex.network.data.interface import Task, TreeData
+from tyrex.network.data.tree import LocalTree
 from tyrex.network.messages import (
     BEGINNING,
     END,
@@ -67,7 +68,7 @@ class Processor:
         name: str,
         settings: Settings,
         *,
-        data: Callable[[Task], TreeData],
+        data: Callable[[Task], TreeData] = LocalTree,
         incarnation: int = 0,
     ) -> None:
         self.name = name
@@ -285,7 +286,7 @@ class Processor:
             case Deploy():
                 branch = forest.deployed(sender, message)
                 if branch is not None:
-                    self._begin_epoch(branch)
+                    self._touch(branch)
             case Events():
                 self._take_events(sender, message)
             case Composites():
@@ -348,7 +349,7 @@ class Processor:
         down = sender == branch.place.parent
         self._deliver(branch, message.blocks)
         branch.route(message.blocks, sender, message.upto if down else None, self._outbox)
-        if down and message.upto is not None:
+        if down and message.upto is not None and self._mine(branch):
             self._sinks.passed(message.upto)
 
     # --- Change -------------------------------------------------------------------------------------------
@@ -434,20 +435,22 @@ class Processor:
         tables = [(child, place.types_of(child)) for child in place.children]
         types = agreed_types(self._sources.types, tables, self._outbox)
         start = start_of(place.advertised.values(), self._sinks.delivered, self._sources.time)
-        filters = self._forest.filters(branch)
+        known = (self._sinks.delivered, *(told.delivered for told in place.advertised.values()))
         job = job_of_root(
-            branch.tree, start, types, self._agreed(types), filters, self.settings, self._outbox
+            branch.tree,
+            start,
+            types,
+            self._agreed(types),
+            self._forest.filters(branch),
+            self.settings,
+            self._outbox,
+            again=any(time is not None for time in known),
         )
         self._forest.assign(branch, job)
         branch.wishes = self._wishes(branch)
         branch.done = start
         self._outbox.note(Kind.NOTICED, f"epoch {branch.tree.epoch} of the tree of {self.name} begins")
-        self._begin_epoch(branch)
-
-    def _begin_epoch(self, branch: Branch) -> None:
         self._touch(branch)
-        if self._mine(branch):
-            self._sinks.begin_epoch()
 
     def _types(self) -> dict[str, EventType]:
         """The types that are known here to be advertised."""
@@ -537,11 +540,16 @@ class Processor:
 
     def _deliver(self, branch: Branch, blocks: Sequence[Block]) -> None:
         if blocks and self._mine(branch):
+            if not branch.heard:  # the epoch may find again what an earlier one has found
+                branch.heard = True
+                self._sinks.begin_epoch()
             self._outbox.deliver(self._sinks.deliver(blocks))
 
     def _mine(self, branch: Branch) -> bool:
         """Whether the tree brings events for the sinks of this processor."""
-        return self._forest.single or branch.place.parent is None
+        if self._forest.single:
+            return branch.tree.root == self._topology.leader()
+        return branch.place.parent is None
 
     def _passed(self, at: int | None, heartbeats: int) -> bool:
         return at is None or self._now >= at + heartbeats * self.settings.heartbeat

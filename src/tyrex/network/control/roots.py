@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tyrex.network.control.division import Job, type_of
 from tyrex.network.control.filters import read_filter, type_wanted
 from tyrex.network.control.outbox import Outbox
-from tyrex.network.control.rulebook import Agreed, key_of, reach, read_group, shifted
+from tyrex.network.control.rulebook import Agreed, key_of, reach, read_group, remembers, shifted
 from tyrex.network.control.settings import Settings, Trees
 from tyrex.network.control.tree import combined
 from tyrex.network.messages import BEGINNING, Advertise, Group, Part, PartMode, Tree, TypeDeclared
@@ -79,8 +79,13 @@ def job_of_root(
     filters: Iterable[str],
     settings: Settings,
     outbox: Outbox,
+    *,
+    again: bool,
 ) -> Job:
-    """What a root has to detect: the rules that are wanted, and the primitive events that sinks want."""
+    """What a root has to detect: the rules that are wanted, and the primitive events that sinks want.
+
+    `again` says whether sinks have got something in an earlier epoch, so that state may be lost.
+    """
     wanted = tuple(filters)
     for who, problem in agreed.refused:
         outbox.note_once(Kind.REFUSED, f"the rules {who} do not fit the others: {problem}")
@@ -92,8 +97,13 @@ def job_of_root(
     groups: list[Group] = []
     horizon = 0
     for group in groups_wanted(agreed, wanted, settings):
-        distance = reach(read_group(group.rules, key), settings.replay)
+        rules = read_group(group.rules, key)
+        distance = reach(rules, settings.replay)
         horizon = max(horizon, distance)
+        if again and remembers(rules) and min(group.since) <= start - distance:
+            names = ", ".join(rule.name for rule in rules)
+            text = f"of the state of {names}, what is older than {settings.replay} windows counts no longer"
+            outbox.note(Kind.LOST, text)
         groups.append(shifted(group, start, distance))
     patterns: dict[PartialRule, None] = {}
     for text in wanted:

@@ -155,9 +155,12 @@ def reach(group: RuleSet, replay: int) -> int:
     """
     plan = group.plan
     total = sum(max((_longest(plan.rules[rule]) for rule in level), default=0) for level in plan.strata)
-    return (
-        total * replay if plan.recursive_groups or any(rule.rule.consuming for rule in plan.rules) else total
-    )
+    return total * replay if remembers(group) else total
+
+
+def remembers(group: RuleSet) -> bool:
+    """Whether a group has state that is more than a window."""
+    return bool(group.plan.recursive_groups) or any(rule.rule.consuming for rule in group.plan.rules)
 
 
 def _longest(rule: RulePlan) -> int:

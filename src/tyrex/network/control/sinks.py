@@ -65,7 +65,7 @@ class Sinks:
     def begin_epoch(self) -> None:
         """From now on events may come again that came before."""
         self._forget()
-        self._seen = self._seen.union(*(block.ids() for block in self._recent))
+        self._seen = frozenset[str]().union(*(block.ids() for block in self._recent))
 
     def deliver(self, blocks: Iterable[Block]) -> list[Deliver]:
         """What clients get of these events."""
