@@ -55,10 +55,13 @@ class Traffic:
         """Over all links, for each kind of message."""
         return {kind: self.total([kind]) for kind in sorted({kind for _, _, kind in self.counts})}
 
-    def by_link(self) -> Mapping[tuple[str, str], Count]:
-        """For each link, both directions together; its ends in the order of their names."""
+    def by_link(self, kinds: Iterable[str]) -> Mapping[tuple[str, str], Count]:
+        """For each link some kinds of messages, both directions together; its ends in the order of their names."""
+        wanted = set(kinds)
         found: dict[tuple[str, str], Count] = {}
-        for (a, b, _), count in self.counts.items():
+        for (a, b, kind), count in self.counts.items():
+            if kind not in wanted:
+                continue
             ends = (a, b) if a < b else (b, a)
             found[ends] = found.get(ends, Count()) + count
         return found
