@@ -152,7 +152,7 @@ class Processor:
         """Events of one type that the client has advertised: objects, or a table of columns."""
         self._begin(now)
         try:
-            accepted = self._sources.publish(client, type_, events)
+            accepted = self._sources.publish(self._now, client, type_, events)
         except RefusedError as error:
             self._outbox.counts["refused"] += len(events)
             self._outbox.note(Kind.REFUSED, str(error), client, len(events))
@@ -183,7 +183,7 @@ class Processor:
             known = self._agreed().rules.types.get(wanted)
             if known is not None:
                 read_filter(filter, known)
-            if not self._sinks.add(Subscription(client, number, filter)):
+            if not self._sinks.add(Subscription(client, number, filter), self._present()):
                 raise RefusedError(f"expected a new number, found {number}, which is taken; use another")
             self._wishes_changed()
         except (TeslaError, RefusedError) as error:
@@ -569,7 +569,9 @@ class Processor:
         keep = self._forest.keep_from()
         if self._sources.time > BEGINNING:
             recent = self._sources.time - self.settings.memory
-            self._sources.forget(recent if keep is None else min(keep, recent))
+            self._sources.forget(
+                recent if keep is None else min(keep, recent), self._now - self.settings.memory
+            )
 
     def _tell_delivered(self, branch: Branch) -> None:
         """Up to when sinks have got everything: to the parent, or from the root to all that keep events."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tyrex.events import FIRST_TIMESTAMP
 from tyrex.network.blocks import Block
 from tyrex.network.control.filters import let_through, type_wanted
 from tyrex.network.messages import BEGINNING
@@ -26,7 +27,7 @@ class Sinks:
     def __init__(self) -> None:
         self._subscriptions: dict[tuple[str, int], Subscription] = {}
         self.delivered: int | None = None
-        """Up to which time everything has been delivered; None before the first tree said so."""
+        """Up to which time everything has been delivered; at first the time when somebody began to want something."""
         self._recent: list[Block] = []
         self._seen: frozenset[str] = frozenset()
         self.doubles = 0
@@ -45,11 +46,13 @@ class Sinks:
         """The event types that are wanted."""
         return frozenset(type_wanted(s.filter) for s in self._subscriptions.values())
 
-    def add(self, subscription: Subscription) -> bool:
-        """A client wants something; whether its number was free."""
+    def add(self, subscription: Subscription, present: int) -> bool:
+        """A client wants something from now on; whether its number was free."""
         key = (subscription.client, subscription.number)
         if key in self._subscriptions:
             return False
+        if self.delivered is None:
+            self.delivered = max(present, FIRST_TIMESTAMP - 1)
         self._subscriptions[key] = subscription
         return True
 

@@ -266,8 +266,7 @@ class Broker:
             log.warning("%s: connection to %s closed: %s", self.settings.name, link.name, error)
         finally:
             writing.cancel()
-            with suppress(BaseException):
-                await writing
+            await asyncio.gather(writing, return_exceptions=True)
             if link.connection is connection:
                 link.connection = None
             await connection.close()
@@ -310,6 +309,20 @@ class Broker:
             del self.guests[name]
             self.carry_out(self.processor.left(self.now(), name))
             await connection.close()
+
+    async def learned(self, type_: str) -> None:
+        """Come back when the trees that this broker is part of know of a type, or after a while.
+
+        A source that publishes before might be passed by: its neighbours would think that there is nothing to wait for.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.settings.silence):
+                while not self._is_known(type_):
+                    await asyncio.sleep(self.settings.heartbeat)
+
+    def _is_known(self, type_: str) -> bool:
+        branches = self.processor.branches.values()
+        return all(branch.task is not None and type_ in branch.task.types for branch in branches)
 
     async def room(self) -> None:
         """Come back when sources may go on: nobody in the network has asked them to wait."""

@@ -7,7 +7,6 @@ import itertools
 import secrets
 import threading
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -96,8 +95,7 @@ class AsyncClient:
         """Let go of the broker; it forgets the subscriptions."""
         if self._hearing is not None:
             self._hearing.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._hearing
+            await asyncio.gather(self._hearing, return_exceptions=True)
         if self._connection is not None:
             await self._connection.close()
 

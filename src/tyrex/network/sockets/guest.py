@@ -37,6 +37,8 @@ class Guest:
                 await self._broker.room()
             try:
                 answer: list[Any] = [number, "ok", self._call(what, given)]
+                if what is Call.ADVERTISE:
+                    await self._broker.learned(given[0][0])
             except RefusedError as error:
                 answer = [number, "error", str(error)]
             self._tell_missed()
