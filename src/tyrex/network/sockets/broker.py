@@ -6,7 +6,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable
-from contextlib import suppress
 from typing import Any
 
 from tyrex.network.codec import CodecError, decode, encode_all
@@ -315,14 +314,21 @@ class Broker:
 
         A source that publishes before might be passed by: its neighbours would think that there is nothing to wait for.
         """
-        with suppress(TimeoutError):
+        try:
             async with asyncio.timeout(self.settings.silence):
-                while not self._is_known(type_):
+                while self._unaware(type_):
                     await asyncio.sleep(self.settings.heartbeat)
+        except TimeoutError:
+            trees = ", ".join(self._unaware(type_))
+            log.warning("%s: trees that still do not know of `%s`: %s", self.settings.name, type_, trees)
 
-    def _is_known(self, type_: str) -> bool:
-        branches = self.processor.branches.values()
-        return all(branch.task is not None and type_ in branch.task.types for branch in branches)
+    def _unaware(self, type_: str) -> list[str]:
+        """The trees that this broker is part of and that do not bring events of a type."""
+        return [
+            f"{branch.tree.root} (epoch {branch.tree.epoch}, {'stands' if branch.task else 'is being built'})"
+            for branch in self.processor.branches.values()
+            if branch.task is None or type_ not in branch.task.types
+        ]
 
     async def room(self) -> None:
         """Come back when sources may go on: nobody in the network has asked them to wait."""
