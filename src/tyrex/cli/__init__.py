@@ -8,6 +8,7 @@ import sys
 import typer
 
 from tyrex import __version__
+from tyrex.cli.advise import advise
 from tyrex.cli.broker import broker
 from tyrex.cli.check import check
 from tyrex.cli.demo import demo
@@ -17,6 +18,7 @@ from tyrex.cli.format import format_rules
 from tyrex.cli.lsp import lsp
 from tyrex.cli.network_clients import define, publish, status, subscribe
 from tyrex.cli.run import run
+from tyrex.cli.serve import keys, serve
 from tyrex.cli.simulate import simulate
 from tyrex.cli.state import state
 from tyrex.cli.translate import translate
@@ -34,6 +36,7 @@ app.command("state")(state)
 app.command("demo")(demo)
 app.command("simulate")(simulate)
 app.command("evaluate")(evaluate)
+app.command("advise")(advise)
 app.command("format")(format_rules)
 app.command("translate")(translate)
 app.command("broker")(broker)
@@ -42,6 +45,8 @@ app.command("subscribe")(subscribe)
 app.command("define")(define)
 app.command("status")(status)
 app.command("lsp")(lsp)
+app.command("serve")(serve)
+app.add_typer(keys, name="keys")
 
 
 def _version(show: bool) -> None:

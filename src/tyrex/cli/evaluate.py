@@ -39,6 +39,10 @@ def evaluate(
     figure: Annotated[list[str] | None, typer.Option(help="Only this figure; may be given again.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="How many seeds; 10 without `--quick`.")] = None,
     duration: Annotated[str | None, typer.Option(help="Of event time, for each run: `30 min`.")] = None,
+    warm_up: Annotated[
+        str | None,
+        typer.Option(help="Before that, uncounted: masters of pull need 4 to 8 times the windows."),
+    ] = None,
     processes: Annotated[int, typer.Option(min=1, help="How many runs at a time.")] = 1,
     master: Annotated[
         str | None, typer.Option(help="Run on Spark: `local[4]` or `spark://host:7077`.")
@@ -57,9 +61,12 @@ def evaluate(
             raise fail(f"there is no figure `{name}` of {paper.value}: expected {', '.join(names)}")
     try:
         length = None if duration is None else parse_duration(duration)
+        before = None if warm_up is None else parse_duration(warm_up)
     except NotADuration as error:
         raise fail(str(error)) from None
-    plan = plan_of(paper.value, quick=quick, seeds=seeds, duration=length, figures=figure or ())
+    plan = plan_of(
+        paper.value, quick=quick, seeds=seeds, duration=length, warm_up=before, figures=figure or ()
+    )
     cases = plan.cases()
     if master is not None:
         from tyrex.spark.session import close, session

@@ -62,15 +62,21 @@ class Plan:
 
 
 def plan_of(
-    paper: str, *, quick: bool, seeds: int | None, duration: int | None, figures: Sequence[str]
+    paper: str,
+    *,
+    quick: bool = False,
+    seeds: int | None = None,
+    duration: int | None = None,
+    warm_up: int | None = None,
+    figures: Sequence[str] = (),
 ) -> Plan:
     """The usual plan of an evaluation, or a quick one."""
     # Masters of pull are chosen by rates that are looked at every four reaches of a rule, and twice: for windows of
     # a minute that takes 20 to 30 minutes, which the warm-up leaves them.
     if quick:
-        run = Run(duration or 10 * MINUTE, 30 * MINUTE, 5 * MINUTE, samples=10)
+        run = Run(duration or 10 * MINUTE, warm_up or 30 * MINUTE, 5 * MINUTE, samples=10)
         return Plan(paper, seeds or 2, run, few=True, figures=tuple(figures))
-    run = Run(duration or 60 * MINUTE, 60 * MINUTE, 10 * MINUTE, samples=100)
+    run = Run(duration or 60 * MINUTE, warm_up or 60 * MINUTE, 10 * MINUTE, samples=100)
     return Plan(paper, seeds or 10, run, figures=tuple(figures))
 
 

@@ -147,6 +147,7 @@ class Forest:
         tables = (place.types_of(child) for child in place.children)
         mine = tuple(declared_of(self._sources.types[name]) for name in sorted(self._sources.types))
         types, _ = combined((mine, *tables))
+        branch.announced = frozenset(self._sources.types)
         self._outbox.send(
             place.parent, Advertise(branch.tree, types, self._least_delivered(branch), self._reached(branch))
         )

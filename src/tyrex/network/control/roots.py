@@ -32,6 +32,11 @@ class Due:
         self.first = now if self.first is None else self.first
         self.last = now
 
+    @property
+    def marked(self) -> bool:
+        """Whether one is to begin."""
+        return self.first is not None
+
     def clear(self) -> None:
         """The epoch has begun."""
         self.first = self.last = None

@@ -325,9 +325,9 @@ class Broker:
     def _unaware(self, type_: str) -> list[str]:
         """The trees that this broker is part of and that do not bring events of a type."""
         return [
-            f"{branch.tree.root} (epoch {branch.tree.epoch}, {'stands' if branch.task else 'is being built'})"
+            f"{branch.tree.root} (epoch {branch.tree.epoch})"
             for branch in self.processor.branches.values()
-            if branch.task is None or type_ not in branch.task.types
+            if type_ not in branch.announced
         ]
 
     async def room(self) -> None:
