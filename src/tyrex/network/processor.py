@@ -432,7 +432,7 @@ class Processor:
         place = branch.place
         tables = [(child, place.types_of(child)) for child in place.children]
         types = agreed_types(self._sources.types, tables, self._outbox)
-        start = start_of(place.advertised.values(), self._sinks.delivered, self._sources.time)
+        start = start_of(place.advertised.values(), self._sinks, self._sources.time)
         known = (self._sinks.delivered, *(told.delivered for told in place.advertised.values()))
         job = job_of_root(
             branch.tree,
