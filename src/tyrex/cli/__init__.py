@@ -16,6 +16,7 @@ from tyrex.cli.explain import explain
 from tyrex.cli.format import format_rules
 from tyrex.cli.lsp import lsp
 from tyrex.cli.run import run
+from tyrex.cli.serve import keys, serve
 from tyrex.cli.simulate import simulate
 from tyrex.cli.state import state
 from tyrex.cli.translate import translate
@@ -37,6 +38,8 @@ app.command("advise")(advise)
 app.command("format")(format_rules)
 app.command("translate")(translate)
 app.command("lsp")(lsp)
+app.command("serve")(serve)
+app.add_typer(keys, name="keys")
 
 
 def _version(show: bool) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 from tyrex.events import Event
 from tyrex.io.jsonevent import json_record, read_json_event
 from tyrex.server.log import DiskFull, Journal
-from tyrex.server.node.filters import Filter
 
 _KIND = 1
 _IN_MEMORY = 20_000
@@ -133,7 +132,7 @@ class DetectionLog:
     def read(
         self,
         start: int,
-        filter_: Filter | None = None,
+        filter_: Callable[[Event], bool] | None = None,
         limit: int = 500,
         *,
         scan: int = 10_000,
