@@ -24,6 +24,7 @@ COMMANDS = (
     "beginnings",
     "many_rules",
     "network_data",
+    "network_simulation",
     "tesla_load",
     "memory",
     "paper",
