@@ -221,6 +221,8 @@ async def _notices(server: Server, seconds: float, areas: int, subscribers: int)
                     if line.startswith("data: "):
                         now = time.perf_counter()
                         value = json.loads(line[6:])["event"]["value"]
+                        if (value, area) not in sent:
+                            continue  # of what came before the clock ran
                         got.append(now - sent[value, area])
                         received[area] = received.get(area, 0) + 1
 
