@@ -150,7 +150,7 @@ class Processor:
         """Events of one type that the client has advertised: objects, or a table of columns."""
         self._begin(now)
         try:
-            accepted = self._sources.publish(client, type_, events)
+            accepted = self._sources.publish(self._now, client, type_, events)
         except RefusedError as error:
             self._outbox.counts["refused"] += len(events)
             self._outbox.note(Kind.REFUSED, str(error), client, len(events))
@@ -181,7 +181,7 @@ class Processor:
             known = self._agreed().rules.types.get(wanted)
             if known is not None:
                 read_filter(filter, known)
-            if not self._sinks.add(Subscription(client, number, filter)):
+            if not self._sinks.add(Subscription(client, number, filter), self._present()):
                 raise RefusedError(f"expected a new number, found {number}, which is taken; use another")
             self._wishes_changed()
         except (TeslaError, RefusedError) as error:
@@ -239,6 +239,11 @@ class Processor:
     def topology(self) -> Topology:
         """What the processor knows of the network."""
         return self._topology
+
+    @property
+    def delivered(self) -> int | None:
+        """Up to which time the sinks of this processor have got everything; None before a tree brings anything."""
+        return self._sinks.delivered
 
     def counts(self) -> dict[str, int]:
         """What was published, refused, late, passed over; and what its trees hold now."""
@@ -427,7 +432,7 @@ class Processor:
         place = branch.place
         tables = [(child, place.types_of(child)) for child in place.children]
         types = agreed_types(self._sources.types, tables, self._outbox)
-        start = start_of(place.advertised.values(), self._sinks.delivered, self._sources.time)
+        start = start_of(place.advertised.values(), self._sinks, self._sources.time)
         known = (self._sinks.delivered, *(told.delivered for told in place.advertised.values()))
         job = job_of_root(
             branch.tree,
@@ -441,6 +446,7 @@ class Processor:
         )
         self._forest.assign(branch, job)
         branch.wishes = self._wishes(branch)
+        branch.announced = frozenset(self._sources.types)
         branch.done = start
         self._outbox.note(Kind.NOTICED, f"epoch {branch.tree.epoch} of the tree of {self.name} begins")
         self._touch(branch)
@@ -485,7 +491,7 @@ class Processor:
             for branch in self._forest.clock():
                 self._touch(branch)
         self._step()
-        self._upkeep.tell(self._now)
+        self._upkeep.tell(self._now, current=not self._due.marked)
         return self._outbox.take()
 
     def _step(self) -> None:
@@ -502,7 +508,7 @@ class Processor:
                 self._deliver(branch, step.up)
                 branch.route(step.up, None, None, self._outbox)
                 branch.told = step.completed
-                if step.completed < END:
+                if step.completed < END and not self._due.marked:
                     self._sinks.passed(step.completed)
             else:
                 branch.waiting += step.up

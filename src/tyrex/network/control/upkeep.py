@@ -49,13 +49,16 @@ class Upkeep:
     def _passed(self, now: int, at: int | None, heartbeats: int) -> bool:
         return at is None or now >= at + heartbeats * self._settings.heartbeat
 
-    def tell(self, now: int) -> None:
-        """Tell from time to time how far things have come, and forget what nobody needs any more."""
+    def tell(self, now: int, *, current: bool) -> None:
+        """Tell from time to time how far things have come, and forget what nobody needs any more.
+
+        If a new epoch is due, the own tree is not `current`: it may not bring all that sinks want by now.
+        """
         for branch in self._forest.branches.values():
             if branch.data is None and branch.place.parent is None:
                 continue
             root = branch.place.parent is None
-            wanted = root and any(branch.place.subscribed.values())
+            wanted = root and any(branch.place.subscribed.values()) and current
             if wanted and END > branch.told > branch.passed and self._passed(now, branch.passed_at, 1):
                 branch.passed, branch.passed_at = branch.told, now
                 branch.route((), None, branch.told, self._outbox)
@@ -64,7 +67,7 @@ class Upkeep:
         keep = self._forest.keep_from()
         if self._sources.time > BEGINNING:
             recent = self._sources.time - self._settings.memory
-            self._sources.forget(recent if keep is None else min(keep, recent))
+            self._sources.forget(recent if keep is None else min(keep, recent), now - self._settings.memory)
 
     def _tell_delivered(self, now: int, branch: Branch) -> None:
         """Up to when sinks have got everything: to the parent, or from the root to all that keep events."""
