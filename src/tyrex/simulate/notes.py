@@ -30,8 +30,9 @@ NOTES: dict[str, str] = {
     "10": f"{_FILTERING} {_WAITING} In bytes MT has less traffic than ST and Centr, as composites with their ids are "
     "larger than primitive events in columns, and MT sends few of them.",
     "11": _FILTERING,
-    "12": "With events as the measure MT and ST cross at about 2 subscriptions per processor; in bytes MT stays "
-    "below ST up to the 20 of the figure, as it sends few composites. The paper's crossing at 5 lies between. The paper does not say what its traffic counts.",
+    "12": "With events as the measure MT and ST cross at about 2 subscriptions per processor; in bytes MT stays below "
+    "ST up to the 20 of the figure, as it sends few composites. The paper's crossing at 5 lies between; it does not "
+    "say what its traffic counts.",
     "14": _FILTERING,
     "16": _FILTERING,
     "17": _FILTERING,
