@@ -7,6 +7,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -155,7 +156,17 @@ class DetectionLog:
         end = min(last, number + scan - 1)
         found: list[Detection] = []
         while number <= end:
-            for detection in self._from(number, end):
+            try:
+                found_here = self._from(number, end)
+            except LookupError:
+                if number >= self.first:
+                    raise
+                if found:
+                    break  # the gap is told by the next page
+                missed += self.first - number  # they were forgotten meanwhile
+                number = self.first
+                continue
+            for detection in found_here:
                 number = detection.number + 1
                 if filter_ is None or filter_(detection.event):
                     found.append(detection)
@@ -179,10 +190,11 @@ class DetectionLog:
             if detection.event.id == id_:
                 return detection
         wanted, found = json.dumps(id_, ensure_ascii=False).encode(), None
-        for record in self.journal.read(self.first):
-            if wanted in record.payload:
-                detection = Detection.read(record.number, record.payload)
-                found = detection if detection.event.id == id_ else found
+        with suppress(FileNotFoundError):
+            for record in self.journal.read(self.first):
+                if wanted in record.payload:
+                    detection = Detection.read(record.number, record.payload)
+                    found = detection if detection.event.id == id_ else found
         return found
 
     def _from(self, number: int, end: int) -> list[Detection]:
@@ -195,11 +207,13 @@ class DetectionLog:
                 return [self._recent[place] for place in range(offset, stop)]
             if self._unwritten and number >= self._unwritten[0].number:
                 return [d for d in self._unwritten if number <= d.number <= end]
-        found = []
-        for record in self.journal.read(number):
-            found.append(Detection.read(record.number, record.payload))
-            if record.number >= end or len(found) >= _READ_AT_ONCE:
-                break
+        found: list[Detection] = []
+        with suppress(FileNotFoundError):  # a segment that is forgotten while it is looked for
+            for record in self.journal.read(number):
+                if record.number == number + len(found):
+                    found.append(Detection.read(record.number, record.payload))
+                if record.number >= end or len(found) >= _READ_AT_ONCE:
+                    break
         if not found:
             raise LookupError(f"detection {number} is kept no more")
         return found
