@@ -350,6 +350,8 @@ class Broker:
             "clients": {name: {"missed": guest.missed} for name, guest in sorted(self.guests.items())},
             "refused": self.refused,
             "sources_wait": self._pressure.is_on,
+            "reachable": len(self.processor.topology.reachable()),
+            "delivered": self.processor.delivered,
             "counts": self.processor.counts(),
             "trees": {
                 root: {
