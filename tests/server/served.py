@@ -36,13 +36,14 @@ def serving(
     rules: str | None = RULES,
     access: Access | None = None,
     limits: Limits | None = None,
+    port: int = 0,
 ) -> Iterator[Served]:
     """A server with rules, on loopback."""
     node = Node(folder, settings, clock=clock)
     if rules is not None and not len(node.rules):
         change(node, Action.DEFINE, rules)
     app = create_app(node, access, limits)
-    listener = _listen(Address("127.0.0.1", 0))
+    listener = _listen(Address("127.0.0.1", port))
     server = uvicorn.Server(
         uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=5)
     )
@@ -57,7 +58,8 @@ def serving(
         with httpx.Client(base_url=url, timeout=20) as client:
             yield Served(url, node, client)
     finally:
-        app.state.context.closing.set()
+        app.state.context.closing.set()  # the waiting ones see it when they are woken
+        node.detections.wake()
         server.should_exit = True
         thread.join(20)
         node.close()

@@ -74,6 +74,7 @@ class DetectionLog:
         self.journal = Journal(folder, segment_bytes=segment_bytes, first=next_number)
         self._recent: deque[Detection] = deque(maxlen=_IN_MEMORY)
         self._unwritten: list[Detection] = []
+        self._is_full = False
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
         self.last = self.journal.next - 1
@@ -109,10 +110,14 @@ class DetectionLog:
         self.write()
         if new:
             self.last = new[-1].number
-            with self._lock:
-                listeners = list(self._listeners)
-            for listener in listeners:
-                listener()
+            self.wake()
+
+    def wake(self) -> None:
+        """Call all who listen."""
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener()
 
     def write(self) -> None:
         """Write what is not written; if the disk has no room it stays in memory, to be tried again."""
@@ -124,8 +129,11 @@ class DetectionLog:
         try:
             self.journal.flush()
         except DiskFull as error:
-            _log.warning("detections wait in memory: %s", error)
+            if not self._is_full:
+                _log.error("detections wait in memory: %s", error)
+            self._is_full = True
             return
+        self._is_full = False
         with self._lock:
             self._unwritten = []
 
