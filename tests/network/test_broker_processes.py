@@ -62,7 +62,7 @@ class Processes:
         neighbours = sorted(ring | {each for each in CHORDS.get(name, ()) if each in self.ports})
         tyrex = Path(sys.executable).with_name("tyrex")
         command = [str(tyrex), "broker", "--name", name, "--listen", self.address(name)]
-        command += ["--strategy", self.strategy, "--source-time", "--silence", "4"]
+        command += ["--strategy", self.strategy, "--source-time", "--silence", "8"]
         command += ["--secret-file", str(self.folder / "secret")]
         for each in neighbours:
             command += ["--connect", f"{each}={self.address(each)}"]
