@@ -29,6 +29,7 @@ COMMANDS = (
     "memory",
     "paper",
     "parsing",
+    "server",
     "spark_batch",
     "spark_sql",
     "compare",

@@ -265,7 +265,8 @@ def _raced_gains(grows: bool) -> Callable[[_Ask], Seen]:
         ask.several()
         saved = [_saved(ask, v, ("PADRES", "RACED")) for v in ask.values]
         told = "RACED saves " + " → ".join(f"{part:+.1%}" for part in saved)
-        return Seen((saved[-1] > saved[0]) is grows, told)
+        holds = max(saved) > 0 and (saved[-1] > saved[0]) is grows  # less of a loss is no gain
+        return Seen(holds, told)
 
     return check
 

@@ -34,10 +34,14 @@ class Traffic:
     """Counts for each direction of each link, and each kind of message."""
 
     counts: dict[tuple[str, str, str], Count] = field(default_factory=dict)
+    _last: tuple[Message, int] | None = None
+    """What was sent last, and its size: a message that is flooded goes over many links."""
 
     def sent(self, sender: str, receiver: str, message: Message) -> int:
         """Count a message; gives its size in bytes, as it would be on the wire."""
-        size = sum(len(data) for data in encode_all(message))
+        if self._last is None or self._last[0] is not message:
+            self._last = (message, sum(len(data) for data in encode_all(message)))
+        size = self._last[1]
         key = (sender, receiver, kind_of(message))
         self.counts[key] = self.counts.get(key, Count()) + Count(1, size, events_of(message))
         return size
