@@ -50,7 +50,7 @@ def broker(
     ] = False,
     silence: Annotated[
         float, typer.Option(help="Seconds without a word after which a neighbour counts as gone.")
-    ] = 5.0,
+    ] = 10.0,
     secret_file: SecretFile = None,
     tls_cert: TlsCert = None,
     tls_key: TlsKey = None,

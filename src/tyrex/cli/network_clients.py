@@ -33,7 +33,7 @@ def publish(
         float | None, typer.Option(help="Events in a second; as fast as possible if not given.")
     ] = None,
     now: Annotated[
-        bool, typer.Option("--now", help="Give each event the present time instead of its own.")
+        bool, typer.Option("--now", help="Events get the time of the broker's clock when they arrive.")
     ] = False,
     end: Annotated[
         bool,
@@ -66,10 +66,7 @@ def publish(
                 advertised.add(type_)
             if rate is not None:
                 await asyncio.sleep(max(0.0, began + sent / rate - time.monotonic()))
-            if now:
-                stamp = time.time_ns() // 1000
-                batch = [Event(e.type, stamp, e.attributes, e.id) for e in batch]  # noqa: PLW2901
-            accepted += await client.publish(batch)
+            accepted += await client.publish(batch, stamp=now)
             sent += len(batch)
             last = max(event.timestamp for event in batch)
         if end and last is not None:

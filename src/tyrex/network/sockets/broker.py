@@ -244,16 +244,20 @@ class Broker:
         loop = asyncio.get_running_loop()
         if link.connection is not None:
             link.connection.abort()  # a newer connection of the same neighbour takes the place of the older
+        # Another may have come, or the link been given up, since we greeted: both ends must mean the same.
+        if ours.known_run != link.run or ours.received != link.inbox.received:
+            await connection.close()
+            return
         if not link.goes_on(ours, theirs):
             if link.is_up:
                 link.connection = None
                 self._gone(link, "it has started anew, or had given us up")
             link.begin(theirs)
-            link.connected(connection, theirs, loop.time())
+            link.connected(connection, 0, loop.time())
             log.info("%s: neighbour %s is there", self.settings.name, link.name)
             self.carry_out(self.processor.connected(self.now(), link.name, connection.delay))
         else:
-            link.connected(connection, theirs, loop.time())
+            link.connected(connection, theirs.received, loop.time())
         self._pressure.tell_all(link)
         writing = asyncio.ensure_future(link.write(connection))
         try:
@@ -350,6 +354,8 @@ class Broker:
             "clients": {name: {"missed": guest.missed} for name, guest in sorted(self.guests.items())},
             "refused": self.refused,
             "sources_wait": self._pressure.is_on,
+            "reachable": len(self.processor.topology.reachable()),
+            "delivered": self.processor.delivered,
             "counts": self.processor.counts(),
             "trees": {
                 root: {

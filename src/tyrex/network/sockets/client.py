@@ -108,14 +108,15 @@ class AsyncClient:
             await self._call(Call.ADVERTISE, pack_type(declared))
             self._types[type_.name] = type_
 
-    async def publish(self, events: Iterable[Event | Mapping[str, Any]]) -> int:
+    async def publish(self, events: Iterable[Event | Mapping[str, Any]], *, stamp: bool = False) -> int:
         """Publish events of advertised types: how many were accepted, the others were late.
 
         They are `Event`s, or dicts in the form of JSON lines. Events of one call go in the order of their types.
+        With `stamp` they get the time of the broker's clock when they arrive, whatever their own is.
         """
         by_type: dict[str, list[Event]] = {}
         for each in events:
-            event = _event(each)
+            event = _event(each, stamp=stamp)
             if event.type not in self._types:
                 raise BrokerError(f"`{event.type}` was not advertised: call `advertise` first")
             by_type.setdefault(event.type, []).append(event)
@@ -123,7 +124,7 @@ class AsyncClient:
         for name, every in by_type.items():
             for start in range(0, len(every), _BATCH):
                 block = block_of(self._types[name], every[start : start + _BATCH], "", 1)
-                taken, _ = await self._call(Call.PUBLISH, pack_block(block))
+                taken, _ = await self._call(Call.PUBLISH, pack_block(block), stamp)
                 accepted += taken
         return accepted
 
@@ -212,11 +213,11 @@ class AsyncClient:
             self.notes = [*self.notes[-99:], values[1]]
 
 
-def _event(given: Event | Mapping[str, Any]) -> Event:
+def _event(given: Event | Mapping[str, Any], *, stamp: bool) -> Event:
     if isinstance(given, Event):
         return given
     try:
-        type_, timestamp = given["type"], given["timestamp"]
+        type_, timestamp = given["type"], 0 if stamp else given["timestamp"]
     except KeyError as error:
         raise EventError(f"an event has no {error}: it is `type`, `timestamp` and the attributes") from None
     attributes = {name: value for name, value in given.items() if name not in ("type", "timestamp", "id")}
@@ -270,9 +271,9 @@ class Client:
         """Say which types of events this client will publish."""
         self._wait(self._client.advertise(*types))
 
-    def publish(self, events: Iterable[Event | Mapping[str, Any]]) -> int:
+    def publish(self, events: Iterable[Event | Mapping[str, Any]], *, stamp: bool = False) -> int:
         """Publish events of advertised types: how many were accepted, the others were late."""
-        return self._wait(self._client.publish(events))
+        return self._wait(self._client.publish(events, stamp=stamp))
 
     def advance(self, upto: Any) -> None:
         """Tell that nothing more is to come up to this time."""

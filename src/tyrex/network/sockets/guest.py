@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tyrex.network.blocks import ID, NUMBER, ORIGIN, SEPARATOR, Block
+from tyrex.network.blocks import ID, NUMBER, ORIGIN, SEPARATOR, TIME, Block
 from tyrex.network.columns import pack_block, unpack_block
 from tyrex.network.control.sources import RefusedError
 from tyrex.network.outputs import Kind, Note
@@ -54,8 +54,10 @@ class Guest:
                 attributes = tuple(AttributeType(name, kind) for name, kind in type_.attributes)
                 outputs = processor.advertise(now, self.name, EventType(type_.name, attributes))
             case Call.PUBLISH:
-                block = unpack_block(*arguments(given, list))
-                outputs = processor.publish(now, self.name, block.type, plain_table(block))
+                packed, stamp = arguments(given, list, bool)
+                block = unpack_block(packed)
+                table = plain_table(block, now if stamp else None)
+                outputs = processor.publish(now, self.name, block.type, table)
                 late = sum(o.events for o in outputs if isinstance(o, Note) and o.kind is Kind.LATE)
                 value = [len(block) - late, late]
             case Call.ADVANCE:
@@ -104,9 +106,14 @@ class Guest:
             self._untold = 0
 
 
-def plain_table(block: Block) -> pa.Table:
-    """The columns of a block that came from a client, who knows nothing of origins and numbers."""
+def plain_table(block: Block, time: int | None = None) -> pa.Table:
+    """The columns of a block that came from a client, who knows nothing of origins and numbers, and maybe of time."""
+    import pyarrow as pa
+
     table = block.table.drop_columns([ORIGIN, NUMBER])
+    if time is not None:
+        place = table.column_names.index(TIME)
+        table = table.set_column(place, TIME, pa.repeat(pa.scalar(time, pa.int64()), len(table)))
     return table.rename_columns(
         [name.removeprefix(SEPARATOR) if name != ID else ID for name in table.column_names]
     )

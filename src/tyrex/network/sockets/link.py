@@ -84,12 +84,11 @@ class Link:
         self.run = theirs.run
         self.inbox, self.outbox = Inbox(), Outbox(self.limit)
 
-    def connected(self, connection: Connection, theirs: Greeting, now: float) -> None:
-        """Go on over this connection, with what the neighbour has not got yet."""
+    def connected(self, connection: Connection, have: int, now: float) -> None:
+        """Go on over this connection, behind the last message that the neighbour has."""
         self.connection = connection
         self.heard = now
         self.counts.connections += 1
-        have = theirs.received if theirs.known_run else 0
         self.outbox.acknowledged(have)
         self._written = have
         self.counts.resent += len(self.outbox)

@@ -34,7 +34,7 @@ class BrokerSettings:
     themselves (`advance`), as they do when recorded events are published."""
     heartbeat: float = 0.02
     """Seconds between two ticks: time goes on, neighbours hear that we are here."""
-    silence: float = 5.0
+    silence: float = 10.0
     """Seconds without a word after which a neighbour counts as gone."""
     frame_limit: int = 16 << 20
     """Bytes of one frame."""
