@@ -32,7 +32,6 @@ COMMANDS = (
     "server",
     "spark_batch",
     "spark_sql",
-    "spark_streaming",
     "compare",
 )
 WITH_PEERS = ("paper", "compare")
