@@ -30,9 +30,10 @@ COMMANDS = (
     "parsing",
     "spark_batch",
     "spark_sql",
+    "spark_flink",
     "compare",
 )
-WITH_PEERS = ("paper", "compare")
+WITH_PEERS = ("paper", "spark_flink", "compare")
 
 
 def command_line(name: str, *, quick: bool, peers: bool) -> list[str]:
