@@ -11,7 +11,7 @@ from tyrex.spark.session import close, session
 
 EVENTS = 4_000_000
 HOT = 0.9
-NOTE = 500
+NOTE = 250
 """Bytes of text in each event; without ids all of it must travel."""
 HEAP = 512
 PYTHON = 1_536

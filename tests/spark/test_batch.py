@@ -422,7 +422,7 @@ def test_the_partitions_of_the_input_and_the_number_of_shards_change_no_answer(s
 
 @pytest.mark.nightly
 def test_a_shard_larger_than_the_memory_of_spark_is_processed(tmp_path: Path) -> None:
-    """One key has most of the events: more bytes than Java's heap, and than a Python worker may have."""
+    """One key has most of the events: more bytes than Java's heap has."""
     command = [sys.executable, "-m", "tests.spark.large", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1_200)
     assert done.returncode == 0, done.stderr[-4_000:]
