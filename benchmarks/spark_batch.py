@@ -9,7 +9,7 @@ for the rules; there they are dropped. Results go nowhere (Spark's format `noop`
 First both jobs run in turn on two cores (`local[2]`), then the rules in a new process that has one core and
 `local[1]`. The quickest round of each counts. CPU is what all of Spark's processes have used; what a job got of the
 processors, CPU by time, shows whether other work took them. The usual size is four million events, so that it takes
-less than three minutes; ten million are what the targets were set for, and take seven.
+some minutes; ten million are what the targets were set for.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ The rule is the one that both can express, in a thousand areas: `flink/match.py`
 stream from the same CSV file, on two cores, and count what they find; the counts must be equal. Each runs a short
 file first and a second time, and then the whole file; `rate` is that of what the whole has more than the short one, so
 neither the start of a job nor the first warming up counts. The usual size is two million events, so that it takes
-about three minutes; five million are what the target was set for.
+some minutes; five million are what the target was set for.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tyrex.rules import RuleSet
 from tyrex.spark import wire as w
-from tyrex.spark.planner import SparkPlan, Split
+from tyrex.spark.planner import SparkPlan
 from tyrex.spark.pushdown import filter_for
 from tyrex.spark.rows import Layout, needed, place_rows
 from tyrex.spark.sources import (
@@ -77,10 +77,8 @@ def in_order(events: Events, rules: RuleSet, plan: SparkPlan, options: Options) 
     if not found:
         return None
     rows = reduce(lambda one, other: one.unionByName(other), found)
-    # A partition is one shard. Spark compares the first column by far the quickest, so let it be one that differs.
-    slices = [w.SLICE] if any(part.split is Split.TIME for part in plan.parts) else []
     ordered = rows.repartitionById(layout.count, _column(w.SHARD)).sortWithinPartitions(
-        *slices, w.TIME, w.SEQUENCE, w.TYPE
+        w.SHARD, w.SLICE, w.TIME, w.SEQUENCE, w.TYPE
     )
     return Ordered(ordered, task_of(rules, plan, layout, wire, options))
 
