@@ -29,6 +29,7 @@ from benchmarks import (
     many_rules,
     memory,
     network_data,
+    network_simulation,
     paper,
     paper_compare,
     paper_measure,
@@ -104,6 +105,15 @@ def test_deployed_rules_that_are_not_triggered_change_nothing_but_time(tmp_path:
     assert same.pop() > 4
     assert len(many_rules.report(rows).verdicts) == 2
     _published(many_rules.report(rows), tmp_path)
+
+
+def test_simulated_networks_of_all_sizes_take_the_same_events(tmp_path: Path) -> None:
+    """A network that is larger only takes them over more links."""
+    rows = [network_simulation.measure(size, "ST", 60_000_000) for size in (3, 6)]
+    assert rows[0].hops < rows[1].hops
+    assert rows[0].events == rows[1].events > 1000
+    assert len(network_simulation.report(rows[1:], rows).verdicts) == 2
+    _published(network_simulation.report(rows[1:], rows), tmp_path)
 
 
 def test_a_processor_does_each_of_its_jobs(tmp_path: Path) -> None:

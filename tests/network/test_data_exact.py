@@ -82,3 +82,18 @@ def test_the_papers_partial_rules_run_on_the_same_machinery(seed: int) -> None:
     assert set(driven.travelled.values()) <= {1}
     assert {event.type for event in driven.composites} <= {"X"}
     assert all(tree.time == END and tree.counts()["waiting"] == 0 for tree in driven.trees.values())
+
+
+@given(st.integers(min_value=0, max_value=2**32))
+def test_a_centralized_deployment_finds_what_one_engine_finds(seed: int) -> None:
+    """Everything goes to the root in order, and nothing is ever made anew."""
+    random = Random(seed)
+    rules = every_construct.random_rules(random)
+    if rules is None or any(isinstance(rule.trigger, CalendarTimer) for rule in rules.plan.rules):
+        return
+    places = trees.random_places(random, every_construct.PRIMITIVE)
+    history = trees.place(random, places, every_construct.random_history(random))
+    driven = trees.run(random, places, trees.centralized(places, rules), history, END)
+    assert trees.known(driven.composites) == trees.known(trees.central(rules, history, END))
+    assert set(driven.travelled.values()) <= {1}
+    assert all(tree.counts()["behind"] == 0 for tree in driven.trees.values())

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tyrex import Event
 from tyrex.network.blocks import Block, block_of, concatenated, merged
+from tyrex.network.data.hosts import ids_of
 from tyrex.network.data.log import Log
 from tyrex.network.data.order import Inbox
 from tyrex.tesla.types import AttributeType, EventType, Origin, ValueType
@@ -88,3 +89,14 @@ def test_what_is_ahead_of_time_waits() -> None:
     assert inbox.events == 1
     assert [b.times.tolist() for b in inbox.until(20)["A"]] == [[9]]
     assert inbox.events == 0
+
+
+def test_ids_of_few_and_of_many_events_are_made_alike() -> None:
+    """Those that sources gave, else the origin and the number; in columns as event by event."""
+    events = [Event("A", n, {"k": n}, f"own {n}" if n % 3 == 0 else None) for n in range(100)]
+    many = block_of(A, events, "here", 1)
+    assert ids_of(many.table).to_pylist() == many.ids()
+    few = many.take(np.arange(5))
+    assert ids_of(few.table).to_pylist() == ["own 0", "here/2", "here/3", "own 3", "here/5"]
+    without = _block(list(range(100)))
+    assert ids_of(without.table).to_pylist() == without.ids()

@@ -151,6 +151,26 @@ def tasks(
     return made
 
 
+def centralized(places: Places, rules: RuleSet) -> dict[str, Task]:
+    """All rules are at the root, and everything goes there without a look."""
+    plain = tasks(places, rules)
+    groups = tuple(
+        Group(tuple(rules.rules[i].canonical_text for i in group), tuple(BEGINNING for _ in group))
+        for group in rules.plan.groups
+    )
+    return {
+        name: replace(
+            task,
+            groups=groups if name == "root" else (),
+            parts=(),
+            given={},
+            splits=(),
+            everything=frozenset() if name == "root" else frozenset(rules.plan.types_needed),
+        )
+        for name, task in plain.items()
+    }
+
+
 def _name_of(rules: RuleSet, text: str) -> str:
     return next(rule.name for rule in rules if rule.canonical_text == text)
 

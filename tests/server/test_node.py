@@ -272,12 +272,22 @@ def test_types_that_come_between_reading_and_accepting_count(tmp_path: Path) -> 
         assert len(settled(node)) == 1
 
 
+def test_a_folder_has_one_server(tmp_path: Path) -> None:
+    """Two servers in one folder would spoil its log: the second one is refused, until the first has ended."""
+    with running(tmp_path), pytest.raises(DataUnusable, match="in use"), running(tmp_path):
+        pass
+    with running(tmp_path) as node:
+        assert len(node.rules) == 1
+
+
 def test_another_delay_needs_another_folder(tmp_path: Path) -> None:
     """What is part of the past can't be changed: the message names both ways out."""
     with running(tmp_path, NodeSettings(delay="5 s")):
         pass
     with pytest.raises(DataUnusable, match="delay of 5 s"), running(tmp_path, NodeSettings(delay="6 s")):
         pass
+    with running(tmp_path, NodeSettings(delay="5 s")) as node:  # what was refused has let the folder go
+        assert len(node.rules) == 1
 
 
 def _until(holds: Callable[[], bool]) -> None:

@@ -47,16 +47,17 @@ class ParquetBatches(FileProgress):
 
 
 class ArrowBatches(FileProgress):
-    """Reads an Arrow file or stream in batches; a `BatchReader`. Feather is the same format."""
+    """Reads an Arrow file or stream, or the bytes of one, in batches; a `BatchReader`. Feather is the same."""
 
-    def __init__(self, path: Path, reading: Reading) -> None:
-        super().__init__(path)
-        self._path = path
+    def __init__(self, source: Path | bytes, reading: Reading) -> None:
+        super().__init__(source if isinstance(source, Path) else None)
+        self._source = source
+        self._path = source if isinstance(source, Path) else "the data"
         self._reading = reading
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches."""
-        with _readable(self._path, "Arrow"), pa.memory_map(str(self._path)) as source:
+        with _readable(self._path, "Arrow"), _opened(self._source) as source:
             names, is_file = _schema(source)
             reading = self._reading
             columns = Columns.of(names, reading.layout, reading.form, str(self._path))
@@ -65,6 +66,10 @@ class ArrowBatches(FileProgress):
                 self.position = source.tell()
                 for start in range(0, len(table), BATCH_ROWS):
                     yield from batches(table.slice(start, BATCH_ROWS))
+
+
+def _opened(source: Path | bytes) -> Any:
+    return pa.memory_map(str(source)) if isinstance(source, Path) else pa.BufferReader(source)
 
 
 def _schema(source: Any) -> tuple[list[str], bool]:
@@ -91,7 +96,7 @@ def _tables(source: Any, is_file: bool, fields: list[int]) -> Iterator[pa.Record
 
 
 @contextmanager
-def _readable(path: Path, format_: str) -> Iterator[None]:
+def _readable(path: Path | str, format_: str) -> Iterator[None]:
     try:
         yield
     except _UNREADABLE as error:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from tyrex.events import Event, EventError
 from tyrex.events.literals import is_well_formed
@@ -29,20 +30,26 @@ _LONGEST_RECORD = 4 * BLOCK_BYTES
 
 
 class CsvBatches(FileProgress):
-    """Reads a file of comma-separated values in batches; a `BatchReader`."""
+    """Reads a file or a stream of comma-separated values in batches; a `BatchReader`."""
 
     def __init__(
-        self, path: Path, reading: Reading, *, delimiter: str = ",", block_bytes: int = BLOCK_BYTES
+        self,
+        source: Path | IO[bytes],
+        reading: Reading,
+        *,
+        delimiter: str = ",",
+        block_bytes: int = BLOCK_BYTES,
     ) -> None:
-        super().__init__(path)
-        self._path = path
+        super().__init__(source if isinstance(source, Path) else None)
+        self._source = source
+        self._path = source if isinstance(source, Path) else "the data"
         self._reading = reading
         self._delimiter = delimiter
         self._block_bytes = block_bytes
 
     def __iter__(self) -> Iterator[Batch]:
         """The batches."""
-        with opened(self._path) as stream:
+        with opened(self._source) if isinstance(self._source, Path) else nullcontext(self._source) as stream:
             records = _whole_records(blocks(stream, str(self._path), size=self._block_bytes))
             first = next(records, None)
             if first is None:

@@ -54,6 +54,11 @@ class JsonArrayReader(Rejections):
             ) from None
         yield from self._read(text)
 
+    def read(self, text: str) -> Iterator[Event]:
+        """The events of a text that is held already, in place of a file."""
+        self._restart()
+        yield from self._read(text)
+
     def _read(self, text: str) -> Iterator[Event]:
         at = _after_space(text, 0)
         if not text.startswith("[", at):

@@ -98,6 +98,8 @@ class Advertise:
     """Up to which time every sink in the sender's part of the tree has got everything; None if there is none."""
     reached: int | None = None
     """The latest time that a processor in the sender's part of the tree has closed; None if there is none."""
+    awaited: int | None = None
+    """Since when sinks want something to which no tree has brought anything yet; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from tyrex.network.blocks import Block
 from tyrex.network.control.branch import Branch
 from tyrex.network.control.filters import read_filter, type_wanted
 from tyrex.network.control.forest import Forest
-from tyrex.network.control.labels import label
 from tyrex.network.control.outbox import Outbox
 from tyrex.network.control.roots import Due, agreed_types, groups_wanted, job_of_root, start_of
 from tyrex.network.control.rulebook import Agreed, Rulebook
@@ -21,7 +20,9 @@ from tyrex.network.control.settings import Settings
 from tyrex.network.control.sinks import Sinks, Subscription
 from tyrex.network.control.sources import RefusedError, Sources, check_type
 from tyrex.network.control.topology import Topology
+from tyrex.network.control.upkeep import Upkeep
 from tyrex.network.data.interface import Task, TreeData
+from tyrex.network.data.tree import LocalTree
 from tyrex.network.messages import (
     BEGINNING,
     END,
@@ -51,9 +52,6 @@ from tyrex.tesla.format import format_tree
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PATIENCE = 5
-"""So many heartbeats pass between two messages that say up to when sinks have got everything."""
-
 
 class Processor:
     """One processor. Every call has the time, in microseconds, and gives what follows from it, in order.
@@ -67,7 +65,7 @@ class Processor:
         name: str,
         settings: Settings,
         *,
-        data: Callable[[Task], TreeData],
+        data: Callable[[Task], TreeData] = LocalTree,
         incarnation: int = 0,
     ) -> None:
         self.name = name
@@ -78,6 +76,7 @@ class Processor:
         self._sources = Sources(name, settings.lateness)
         self._sinks = Sinks()
         self._forest = Forest(name, settings, self._topology, self._sources, self._sinks, self._outbox, data)
+        self._upkeep = Upkeep(settings, self._sources, self._sinks, self._forest, self._outbox)
         self._due = Due(settings.settle)
         self._epoch = incarnation
         self._version = incarnation
@@ -151,7 +150,7 @@ class Processor:
         """Events of one type that the client has advertised: objects, or a table of columns."""
         self._begin(now)
         try:
-            accepted = self._sources.publish(client, type_, events)
+            accepted = self._sources.publish(self._now, client, type_, events)
         except RefusedError as error:
             self._outbox.counts["refused"] += len(events)
             self._outbox.note(Kind.REFUSED, str(error), client, len(events))
@@ -182,7 +181,7 @@ class Processor:
             known = self._agreed().rules.types.get(wanted)
             if known is not None:
                 read_filter(filter, known)
-            if not self._sinks.add(Subscription(client, number, filter)):
+            if not self._sinks.add(Subscription(client, number, filter), self._present()):
                 raise RefusedError(f"expected a new number, found {number}, which is taken; use another")
             self._wishes_changed()
         except (TeslaError, RefusedError) as error:
@@ -240,6 +239,11 @@ class Processor:
     def topology(self) -> Topology:
         """What the processor knows of the network."""
         return self._topology
+
+    @property
+    def delivered(self) -> int | None:
+        """Up to which time the sinks of this processor have got everything; None before a tree brings anything."""
+        return self._sinks.delivered
 
     def counts(self) -> dict[str, int]:
         """What was published, refused, late, passed over; and what its trees hold now."""
@@ -428,7 +432,7 @@ class Processor:
         place = branch.place
         tables = [(child, place.types_of(child)) for child in place.children]
         types = agreed_types(self._sources.types, tables, self._outbox)
-        start = start_of(place.advertised.values(), self._sinks.delivered, self._sources.time)
+        start = start_of(place.advertised.values(), self._sinks, self._sources.time)
         known = (self._sinks.delivered, *(told.delivered for told in place.advertised.values()))
         job = job_of_root(
             branch.tree,
@@ -442,6 +446,7 @@ class Processor:
         )
         self._forest.assign(branch, job)
         branch.wishes = self._wishes(branch)
+        branch.announced = frozenset(self._sources.types)
         branch.done = start
         self._outbox.note(Kind.NOTICED, f"epoch {branch.tree.epoch} of the tree of {self.name} begins")
         self._touch(branch)
@@ -486,7 +491,7 @@ class Processor:
             for branch in self._forest.clock():
                 self._touch(branch)
         self._step()
-        self._keep_up()
+        self._upkeep.tell(self._now, current=not self._due.marked)
         return self._outbox.take()
 
     def _step(self) -> None:
@@ -503,7 +508,7 @@ class Processor:
                 self._deliver(branch, step.up)
                 branch.route(step.up, None, None, self._outbox)
                 branch.told = step.completed
-                if step.completed < END:
+                if step.completed < END and not self._due.marked:
                     self._sinks.passed(step.completed)
             else:
                 branch.waiting += step.up
@@ -511,26 +516,7 @@ class Processor:
                 if step.answered is not None:
                     branch.answered = step.answered
         self._touched.clear()
-        self._send_up()
-
-    def _send_up(self) -> None:
-        """Send what waits, the events for several trees of one parent together."""
-        due: dict[str, list[Branch]] = {}
-        for branch in self._forest.branches.values():
-            parent = branch.place.parent
-            if parent is None or branch.data is None:
-                continue
-            urgent = branch.waiting or branch.answered is not None
-            if urgent or (branch.upto > branch.told and self._passed(branch.told_at, 1)):
-                due.setdefault(parent, []).append(branch)
-        for parent, branches in due.items():
-            blocks = label({branch.tree: branch.waiting for branch in branches})
-            upto = tuple((branch.tree, branch.upto) for branch in branches if branch.upto > branch.told)
-            answers = tuple((b.tree, b.answered) for b in branches if b.answered is not None)
-            self._outbox.send(parent, Events(blocks, upto, answers))
-            for branch in branches:
-                branch.waiting, branch.answered = [], None
-                branch.told, branch.told_at = branch.upto, self._now
+        self._upkeep.send_up(self._now)
 
     def _deliver(self, branch: Branch, blocks: Sequence[Block]) -> None:
         if blocks and self._mine(branch):
@@ -544,45 +530,3 @@ class Processor:
         if self._forest.single:
             return branch.tree.root == self._topology.leader()
         return branch.place.parent is None
-
-    def _passed(self, at: int | None, heartbeats: int) -> bool:
-        return at is None or self._now >= at + heartbeats * self.settings.heartbeat
-
-    def _keep_up(self) -> None:
-        """Tell from time to time how far things have come, and forget what nobody needs any more."""
-        for branch in self._forest.branches.values():
-            if branch.data is None and branch.place.parent is None:
-                continue
-            root = branch.place.parent is None
-            wanted = root and any(branch.place.subscribed.values())
-            if wanted and END > branch.told > branch.passed and self._passed(branch.passed_at, 1):
-                branch.passed, branch.passed_at = branch.told, self._now
-                branch.route((), None, branch.told, self._outbox)
-            if (root or self._forest.single) and self._passed(branch.delivered_at, PATIENCE):
-                self._tell_delivered(branch)
-        keep = self._forest.keep_from()
-        if self._sources.time > BEGINNING:
-            recent = self._sources.time - self.settings.memory
-            self._sources.forget(recent if keep is None else min(keep, recent))
-
-    def _tell_delivered(self, branch: Branch) -> None:
-        """Up to when sinks have got everything: to the parent, or from the root to all that keep events."""
-        place = branch.place
-        known = [place.delivered.get(child) for child, filters in place.subscribed.items() if filters]
-        if self._sinks:
-            known.append(self._sinks.delivered)
-        times = [time for time in known if time is not None]
-        if len(times) < len(known):
-            return  # somebody has not got anything yet
-        if place.parent is not None and not times:
-            return
-        upto = min(times, default=branch.told)
-        if upto >= END or upto <= branch.done:
-            return
-        branch.done, branch.delivered_at = upto, self._now
-        if place.parent is not None:
-            self._outbox.send(place.parent, Delivered(branch.tree, upto))
-        else:
-            branch.keep(upto)
-            for child in branch.deploys:
-                self._outbox.send(child, Done(branch.tree, upto))

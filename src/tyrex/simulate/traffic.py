@@ -34,10 +34,14 @@ class Traffic:
     """Counts for each direction of each link, and each kind of message."""
 
     counts: dict[tuple[str, str, str], Count] = field(default_factory=dict)
+    _last: tuple[Message, int] | None = None
+    """What was sent last, and its size: a message that is flooded goes over many links."""
 
     def sent(self, sender: str, receiver: str, message: Message) -> int:
         """Count a message; gives its size in bytes, as it would be on the wire."""
-        size = sum(len(data) for data in encode_all(message))
+        if self._last is None or self._last[0] is not message:
+            self._last = (message, sum(len(data) for data in encode_all(message)))
+        size = self._last[1]
         key = (sender, receiver, kind_of(message))
         self.counts[key] = self.counts.get(key, Count()) + Count(1, size, events_of(message))
         return size
@@ -55,10 +59,13 @@ class Traffic:
         """Over all links, for each kind of message."""
         return {kind: self.total([kind]) for kind in sorted({kind for _, _, kind in self.counts})}
 
-    def by_link(self) -> Mapping[tuple[str, str], Count]:
-        """For each link, both directions together; its ends in the order of their names."""
+    def by_link(self, kinds: Iterable[str]) -> Mapping[tuple[str, str], Count]:
+        """For each link some kinds of messages, both directions together; its ends in the order of their names."""
+        wanted = set(kinds)
         found: dict[tuple[str, str], Count] = {}
-        for (a, b, _), count in self.counts.items():
+        for (a, b, kind), count in self.counts.items():
+            if kind not in wanted:
+                continue
             ends = (a, b) if a < b else (b, a)
             found[ends] = found.get(ends, Count()) + count
         return found

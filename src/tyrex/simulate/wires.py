@@ -11,7 +11,6 @@ goes off at that time, not when the heartbeats have come that make the order cer
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tyrex.network.messages import Awaken, Composites, Events, Message
@@ -45,21 +44,15 @@ class Wires:
     traffic: Traffic = field(default_factory=Traffic)
     sent: int = 0
     arrived: int = 0
-    lost: int = 0
-    """Under way on a link when it broke."""
     _queue: list[Arrival] = field(default_factory=list)
     _busy: dict[tuple[str, str], int] = field(default_factory=dict)
     """Until when a direction of a link sends what it was given."""
     _causes: dict[str, int] = field(default_factory=dict)
-    _broken: set[frozenset[str]] = field(default_factory=set)
 
     def send(self, sender: str, receiver: str, message: Message) -> None:
-        """Give a message to a link; on one that is broken it is lost."""
+        """Give a message to a link."""
         self.sent += 1
-        link = self.topology.neighbours[sender].get(receiver)
-        if link is None or frozenset((sender, receiver)) in self._broken:
-            self.lost += 1
-            return
+        link = self.topology.neighbours[sender][receiver]
         size = self.traffic.sent(sender, receiver, message)
         took = 0 if link.bandwidth is None else round(size / link.bandwidth * _SECOND)
         direction = (sender, receiver)
@@ -90,22 +83,6 @@ class Wires:
     def caused(self, name: str) -> None:
         """An event is handed in here, now."""
         self._causes[name] = max(self._causes.get(name, 0), self.clock)
-
-    def cut(self, a: str, b: str) -> None:
-        """Break a link; what is under way on it is lost."""
-        ends = frozenset((a, b))
-        self._broken.add(ends)
-        self._drop(lambda arrival: frozenset((arrival.sender, arrival.receiver)) == ends)
-
-    def mend(self, a: str, b: str) -> None:
-        """Let a broken link work again."""
-        self._broken.discard(frozenset((a, b)))
-
-    def _drop(self, gone: Callable[[Arrival], bool]) -> None:
-        left = [arrival for arrival in self._queue if not gone(arrival)]
-        self.lost += len(self._queue) - len(left)
-        heapq.heapify(left)
-        self._queue[:] = left
 
 
 def _brings(message: Message) -> bool:

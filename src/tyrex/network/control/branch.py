@@ -26,6 +26,8 @@ class Branch:
     """What each child was asked for."""
     wishes: tuple[object, ...] = ()
     """At the root: the rules and subscriptions that it was deployed for."""
+    announced: frozenset[str] = frozenset()
+    """The types of own sources that the parent was told of; at the root, those that it was deployed for."""
     heard: bool = False
     """Whether it has brought events for the sinks of this processor."""
     waiting: list[Block] = field(default_factory=list)

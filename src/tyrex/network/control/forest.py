@@ -147,8 +147,16 @@ class Forest:
         tables = (place.types_of(child) for child in place.children)
         mine = tuple(declared_of(self._sources.types[name]) for name in sorted(self._sources.types))
         types, _ = combined((mine, *tables))
+        branch.announced = frozenset(self._sources.types)
         self._outbox.send(
-            place.parent, Advertise(branch.tree, types, self._least_delivered(branch), self._reached(branch))
+            place.parent,
+            Advertise(
+                branch.tree,
+                types,
+                self._least_delivered(branch),
+                self._reached(branch),
+                self._first_awaited(branch),
+            ),
         )
 
     def _least_delivered(self, branch: Branch) -> int | None:
@@ -157,6 +165,12 @@ class Forest:
         known = [m.delivered for m in messages if m.delivered is not None]
         if self.single and self._sinks.delivered is not None:
             known.append(self._sinks.delivered)
+        return min(known, default=None)
+
+    def _first_awaited(self, branch: Branch) -> int | None:
+        known = [m.awaited for m in branch.place.advertised.values() if m.awaited is not None]
+        if self.single and self._sinks.awaited is not None:
+            known.append(self._sinks.awaited)
         return min(known, default=None)
 
     def _reached(self, branch: Branch) -> int | None:

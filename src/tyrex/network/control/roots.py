@@ -10,6 +10,7 @@ from tyrex.network.control.filters import read_filter, type_wanted
 from tyrex.network.control.outbox import Outbox
 from tyrex.network.control.rulebook import Agreed, key_of, reach, read_group, remembers, shifted
 from tyrex.network.control.settings import Settings, Trees
+from tyrex.network.control.sinks import Sinks
 from tyrex.network.control.tree import combined
 from tyrex.network.messages import BEGINNING, Advertise, Group, Part, PartMode, Tree, TypeDeclared
 from tyrex.network.outputs import Kind
@@ -31,6 +32,11 @@ class Due:
         """Something has changed."""
         self.first = now if self.first is None else self.first
         self.last = now
+
+    @property
+    def marked(self) -> bool:
+        """Whether one is to begin."""
+        return self.first is not None
 
     def clear(self) -> None:
         """The epoch has begun."""
@@ -60,12 +66,15 @@ def agreed_types(
     return {type_.name: type_of(type_) for type_ in types}
 
 
-def start_of(table: Iterable[Advertise], delivered: int | None, reached: int) -> int:
-    """The moment behind which an epoch detects: what all sinks have got, or the present if there are none yet."""
+def start_of(table: Iterable[Advertise], sinks: Sinks, reached: int) -> int:
+    """The moment behind which an epoch detects: what all sinks have got, or since when they want something.
+
+    Without sinks it is the present.
+    """
     messages = tuple(table)
-    known = [message.delivered for message in messages if message.delivered is not None]
-    if delivered is not None:
-        known.append(delivered)
+    told = [sinks.delivered, sinks.awaited]
+    told += [time for message in messages for time in (message.delivered, message.awaited)]
+    known = [time for time in told if time is not None]
     if known:
         return min(known)
     return max((m.reached for m in messages if m.reached is not None), default=reached)

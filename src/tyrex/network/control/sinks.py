@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tyrex.events import FIRST_TIMESTAMP
 from tyrex.network.blocks import Block
 from tyrex.network.control.filters import let_through, type_wanted
 from tyrex.network.messages import BEGINNING
@@ -27,6 +28,8 @@ class Sinks:
         self._subscriptions: dict[tuple[str, int], Subscription] = {}
         self.delivered: int | None = None
         """Up to which time everything has been delivered; None before the first tree said so."""
+        self.awaited: int | None = None
+        """Until then: the time when somebody began to want something."""
         self._recent: list[Block] = []
         self._seen: frozenset[str] = frozenset()
         self.doubles = 0
@@ -45,11 +48,13 @@ class Sinks:
         """The event types that are wanted."""
         return frozenset(type_wanted(s.filter) for s in self._subscriptions.values())
 
-    def add(self, subscription: Subscription) -> bool:
-        """A client wants something; whether its number was free."""
+    def add(self, subscription: Subscription, present: int) -> bool:
+        """A client wants something from now on; whether its number was free."""
         key = (subscription.client, subscription.number)
         if key in self._subscriptions:
             return False
+        if self.delivered is None and self.awaited is None:
+            self.awaited = max(present, FIRST_TIMESTAMP - 1)
         self._subscriptions[key] = subscription
         return True
 
@@ -59,7 +64,7 @@ class Sinks:
         for key in gone:
             del self._subscriptions[key]
         if not self._subscriptions:
-            self.delivered, self._recent, self._seen = None, [], frozenset()
+            self.delivered, self.awaited, self._recent, self._seen = None, None, [], frozenset()
         return bool(gone)
 
     def begin_epoch(self) -> None:
@@ -88,7 +93,8 @@ class Sinks:
         """The events that were not delivered yet."""
         import numpy as np
 
-        fresh = block.times > (BEGINNING if self.delivered is None else self.delivered)
+        begin = self.awaited if self.delivered is None else self.delivered
+        fresh = block.times > (BEGINNING if begin is None else begin)
         if self._seen:
             fresh = fresh & np.array([id_ not in self._seen for id_ in block.ids()], bool)
         if fresh.all():
@@ -99,7 +105,7 @@ class Sinks:
     def passed(self, upto: int) -> None:
         """Everything up to this time has come."""
         if self and (self.delivered is None or upto > self.delivered):
-            self.delivered = upto
+            self.delivered, self.awaited = upto, None
             if len(self._recent) > 64:
                 self._forget()
 

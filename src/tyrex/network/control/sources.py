@@ -38,7 +38,8 @@ class Sources:
         """The types of each client."""
         self._told: dict[str, int] = {}
         """Up to which time each client has published everything, where clients tell the time."""
-        self._log: list[Block] = []
+        self._log: list[tuple[int, Block]] = []
+        """With the time of the processor's clock when they came: sources may tell any time."""
         self._numbers = 0
         self.time = BEGINNING
         """Everything up to here has been published; what comes for an earlier time is late."""
@@ -46,7 +47,7 @@ class Sources:
         """The same for trees: the end of time where there is no source that could publish anything."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._log))
+        return sum(len(block) for _, block in self._log)
 
     @property
     def types(self) -> Mapping[str, EventType]:
@@ -78,7 +79,7 @@ class Sources:
             del self._types[name]
         return bool(gone)
 
-    def publish(self, client: str, type_: str, events: Sequence[Event] | pa.Table) -> Accepted:
+    def publish(self, now: int, client: str, type_: str, events: Sequence[Event] | pa.Table) -> Accepted:
         """Take events of one type; those that are late are not taken.
 
         A table has a column `timestamp` of microseconds, one for each attribute, and perhaps one `id`.
@@ -97,7 +98,7 @@ class Sources:
         if not len(block):
             return Accepted(None, late)
         self._numbers += len(block) + late
-        self._log.append(block)
+        self._log.append((now, block))
         return Accepted(block, late)
 
     def _from_events(self, declared: EventType, events: Sequence[Event]) -> Block:
@@ -165,7 +166,7 @@ class Sources:
     def log(self, after: int) -> tuple[Block, ...]:
         """All events behind a moment that were published, by type, each type in order."""
         by_type: dict[str, list[Block]] = {}
-        for block in self._log:
+        for _, block in self._log:
             times = block.times
             if times[-1] > after:
                 by_type.setdefault(block.type, []).append(
@@ -173,9 +174,9 @@ class Sources:
                 )
         return tuple(concatenated(blocks) for blocks in by_type.values())
 
-    def forget(self, upto: int) -> None:
+    def forget(self, upto: int, came: int) -> None:
         """Events up to a moment will not be needed again."""
-        self._log = [block for block in self._log if int(block.times[-1]) > upto]
+        self._log = [(at, block) for at, block in self._log if at > came or int(block.times[-1]) > upto]
 
 
 def check_type(name: str, attributes: Iterable[tuple[str, ValueType]]) -> None:

@@ -14,6 +14,9 @@ class Topology:
     def __init__(self, name: str) -> None:
         self.name = name
         self._states: dict[str, Links] = {}
+        self._found: dict[str, Mapping[str, tuple[int, str]]] = {}
+        """Shortest paths that were asked for since something changed: a leader is looked for at each call."""
+        self._leader: str | None = None
 
     @property
     def states(self) -> tuple[Links, ...]:
@@ -30,6 +33,8 @@ class Topology:
         if links.version <= self.version(links.origin):
             return False
         self._states[links.origin] = links
+        self._found.clear()
+        self._leader = None
         return True
 
     def neighbours(self, name: str) -> dict[str, int]:
@@ -49,7 +54,9 @@ class Topology:
 
     def leader(self) -> str:
         """The reachable processor with the smallest weight; among equal ones, with the smallest name."""
-        return min(self.reachable(), key=self._rank)
+        if self._leader is None:
+            self._leader = min(self.reachable(), key=self._rank)
+        return self._leader
 
     def _rank(self, name: str) -> tuple[int, str]:
         state = self._states.get(name)
@@ -65,6 +72,8 @@ class Topology:
 
     def _paths(self, root: str) -> Mapping[str, tuple[int, str]]:
         """Dijkstra's algorithm."""
+        if root in self._found:
+            return self._found[root]
         done: dict[str, tuple[int, str]] = {}
         waiting = [(0, "", root)]
         while waiting:
@@ -75,4 +84,5 @@ class Topology:
             for other, delay in self.neighbours(name).items():
                 if other not in done:
                     heapq.heappush(waiting, (distance + delay, name, other))
+        self._found[root] = done
         return done

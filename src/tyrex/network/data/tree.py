@@ -171,7 +171,8 @@ class LocalTree:
 
     def _composites(self, type_: str, tables: Sequence[pa.Table]) -> Iterable[Block]:
         table = tables[0] if len(tables) == 1 else pa.concat_tables(tables)
-        times = np.asarray(table.column(TIME).cast(pa.int64()))
+        moments: Any = table.column(TIME)
+        times = np.concatenate([np.asarray(chunk.view(pa.int64())) for chunk in moments.chunks])
         late = times <= self.task.start
         if late.any():
             table = table.filter(pa.array(~late))

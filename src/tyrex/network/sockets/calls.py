@@ -23,6 +23,7 @@ class Call(StrEnum):
 
     ADVERTISE = "advertise"
     PUBLISH = "publish"
+    ADVANCE = "advance"
     SUBSCRIBE = "subscribe"
     UNSUBSCRIBE = "unsubscribe"
     DEFINE = "define"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -83,6 +84,8 @@ class Connection:
         self._ready: deque[Any] = deque()
         self.bytes_in = 0
         self.bytes_out = 0
+        self.delay = 0
+        """Microseconds for one way, as measured when both greeted."""
 
     @property
     def peer(self) -> str:
@@ -117,6 +120,15 @@ class Connection:
         self.bytes_out += len(data)
         self._writer.write(data)
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that were sent here and not yet taken by the operating system."""
+        return self._writer.transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._writer.transport.abort()
+
     async def drained(self) -> None:
         """Wait until the other end keeps up."""
         await self._writer.drain()
@@ -140,8 +152,9 @@ async def opened(
             *await asyncio.open_connection(address.host, address.port, ssl=context, limit=_CHUNK)
         )
         try:
-            connection.send(ours.content())
-            theirs = read_greeting(await _said(connection))
+            with _measured(connection):
+                connection.send(ours.content())
+                theirs = read_greeting(await _said(connection))
             identity.check(await _said(connection), "accept", ours, theirs)
             connection.send(identity.proof("open", ours, theirs))
             await connection.drained()
@@ -164,11 +177,21 @@ async def accepted(
             connection.send({"refused": str(error)})
             await connection.drained()
             raise
-        connection.send(ours.content())
-        connection.send(identity.proof("accept", theirs, ours))
-        identity.check(await _said(connection), "open", theirs, ours)
+        with _measured(connection):
+            connection.send(ours.content())
+            connection.send(identity.proof("accept", theirs, ours))
+            identity.check(await _said(connection), "open", theirs, ours)
     connection.trusted(limit)
     return theirs, ours
+
+
+@contextmanager
+def _measured(connection: Connection) -> Iterator[None]:
+    """What happens meanwhile is one way there and one way back."""
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    yield
+    connection.delay = max(1, int((loop.time() - began) * 500_000))
 
 
 async def _said(connection: Connection) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from typing import Any
 
@@ -12,8 +12,8 @@ from tyrex.network.sockets.frames import WireError
 from tyrex.network.sockets.handshake import Greeting, Identity
 from tyrex.network.sockets.reliable import Inbox, Outbox
 
-ACKNOWLEDGE_AFTER = 64
-"""Messages; fewer are acknowledged with the next message, or the next heartbeat."""
+_ACKNOWLEDGE_AFTER = 64
+"""Messages; fewer are acknowledged with the next message, or the next sign of life."""
 
 
 class Frame(IntEnum):
@@ -84,12 +84,11 @@ class Link:
         self.run = theirs.run
         self.inbox, self.outbox = Inbox(), Outbox(self.limit)
 
-    def connected(self, connection: Connection, theirs: Greeting, now: float) -> None:
-        """Go on over this connection, with what the neighbour has not got yet."""
+    def connected(self, connection: Connection, have: int, now: float) -> None:
+        """Go on over this connection, behind the last message that the neighbour has."""
         self.connection = connection
         self.heard = now
         self.counts.connections += 1
-        have = theirs.received if theirs.known_run else 0
         self.outbox.acknowledged(have)
         self._written = have
         self.counts.resent += len(self.outbox)
@@ -121,16 +120,32 @@ class Link:
         if self.connection is not None:
             self.connection.send(content)
 
+    def acknowledge(self) -> None:
+        """Say what we have got, if it has become much."""
+        if self.inbox.owed >= _ACKNOWLEDGE_AFTER:
+            self.alive()
+
     def alive(self) -> None:
         """Say that we are here, and what we have got."""
         self.say([Frame.ALIVE, self.inbox.received])
         self.inbox.told = self.inbox.received
+
+    def status(self) -> dict[str, Any]:
+        """What there is to know of the link."""
+        return {
+            "up": self.is_up,
+            "connected": self.connection is not None,
+            "waiting_messages": len(self.outbox),
+            "waiting_bytes": self.outbox.size,
+            **asdict(self.counts),
+        }
 
     async def write(self, connection: Connection) -> None:
         """Give the connection whatever is put in, as fast as it takes it; ends only with an error."""
         while True:
             self._news.clear()
             for number, payload in self.outbox.after(self._written):
+                self.counts.bytes_out += len(payload)
                 connection.send([Frame.MESSAGE, number, self.inbox.received, payload])
                 self.inbox.told = self.inbox.received
                 self._written = number

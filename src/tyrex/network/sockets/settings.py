@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tyrex.network.control.settings import STRATEGIES, Mode, Settings
 from tyrex.network.sockets.connection import Address, Tls
 from tyrex.network.sockets.handshake import NAME
 
@@ -28,11 +29,12 @@ class BrokerSettings:
     tls: Tls | None = None
     insecure: bool = False
     """Listen to other machines though there is neither a secret nor a certificate that is checked."""
-    source_delay: int = 0
-    """How late, in microseconds, a source's events may be by the clock of its broker."""
+    lateness: int | None = 0
+    """How late, in microseconds, a source's event may be by the clock of its broker; None if sources tell the time
+    themselves (`advance`), as they do when recorded events are published."""
     heartbeat: float = 0.02
     """Seconds between two ticks: time goes on, neighbours hear that we are here."""
-    silence: float = 5.0
+    silence: float = 10.0
     """Seconds without a word after which a neighbour counts as gone."""
     frame_limit: int = 16 << 20
     """Bytes of one frame."""
@@ -42,6 +44,16 @@ class BrokerSettings:
     """Bytes that may wait for a client; then it misses events, which is counted and told."""
     most_clients: int = 10_000
 
+    def processor(self) -> Settings:
+        """What the processor has to know."""
+        return Settings(
+            strategy=STRATEGIES[self.strategy],
+            mode=Mode(self.mode),
+            weight=self.weight,
+            lateness=self.lateness,
+            heartbeat=int(self.heartbeat * 1e6),
+        )
+
     def __post_init__(self) -> None:
         """Refuse settings that can't work, or that open a door by accident."""
         for name in (self.name, *self.connect):
@@ -49,6 +61,10 @@ class BrokerSettings:
                 raise SettingsError(
                     f"`{name}` is no name of a broker: letters, digits, `_`, `-` and `.`, at most 63"
                 )
+        if self.strategy not in STRATEGIES:
+            raise SettingsError(
+                f"there is no strategy `{self.strategy}`: choose one of {', '.join(STRATEGIES)}"
+            )
         if self.name in self.connect:
             raise SettingsError(f"`{self.name}` can't connect to itself: leave it out of `--connect`")
         checked = self.secret is not None or (self.tls is not None and self.tls.authority is not None)

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 from tyrex.events import Event
 from tyrex.io.jsonevent import json_record, read_json_event
 from tyrex.server.log import DiskFull, Journal
-from tyrex.server.node.filters import Filter
 
 _KIND = 1
 _IN_MEMORY = 20_000
@@ -75,6 +75,7 @@ class DetectionLog:
         self.journal = Journal(folder, segment_bytes=segment_bytes, first=next_number)
         self._recent: deque[Detection] = deque(maxlen=_IN_MEMORY)
         self._unwritten: list[Detection] = []
+        self._is_full = False
         self._lock = threading.Lock()
         self._listeners: list[Callable[[], None]] = []
         self.last = self.journal.next - 1
@@ -110,10 +111,14 @@ class DetectionLog:
         self.write()
         if new:
             self.last = new[-1].number
-            with self._lock:
-                listeners = list(self._listeners)
-            for listener in listeners:
-                listener()
+            self.wake()
+
+    def wake(self) -> None:
+        """Call all who listen."""
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener()
 
     def write(self) -> None:
         """Write what is not written; if the disk has no room it stays in memory, to be tried again."""
@@ -125,15 +130,18 @@ class DetectionLog:
         try:
             self.journal.flush()
         except DiskFull as error:
-            _log.warning("detections wait in memory: %s", error)
+            if not self._is_full:
+                _log.error("detections wait in memory: %s", error)
+            self._is_full = True
             return
+        self._is_full = False
         with self._lock:
             self._unwritten = []
 
     def read(
         self,
         start: int,
-        filter_: Filter | None = None,
+        filter_: Callable[[Event], bool] | None = None,
         limit: int = 500,
         *,
         scan: int = 10_000,
@@ -148,7 +156,17 @@ class DetectionLog:
         end = min(last, number + scan - 1)
         found: list[Detection] = []
         while number <= end:
-            for detection in self._from(number, end):
+            try:
+                found_here = self._from(number, end)
+            except LookupError:
+                if number >= self.first:
+                    raise
+                if found:
+                    break  # the gap is told by the next page
+                missed += self.first - number  # they were forgotten meanwhile
+                number = self.first
+                continue
+            for detection in found_here:
                 number = detection.number + 1
                 if filter_ is None or filter_(detection.event):
                     found.append(detection)
@@ -172,10 +190,11 @@ class DetectionLog:
             if detection.event.id == id_:
                 return detection
         wanted, found = json.dumps(id_, ensure_ascii=False).encode(), None
-        for record in self.journal.read(self.first):
-            if wanted in record.payload:
-                detection = Detection.read(record.number, record.payload)
-                found = detection if detection.event.id == id_ else found
+        with suppress(FileNotFoundError):
+            for record in self.journal.read(self.first):
+                if wanted in record.payload:
+                    detection = Detection.read(record.number, record.payload)
+                    found = detection if detection.event.id == id_ else found
         return found
 
     def _from(self, number: int, end: int) -> list[Detection]:
@@ -188,11 +207,13 @@ class DetectionLog:
                 return [self._recent[place] for place in range(offset, stop)]
             if self._unwritten and number >= self._unwritten[0].number:
                 return [d for d in self._unwritten if number <= d.number <= end]
-        found = []
-        for record in self.journal.read(number):
-            found.append(Detection.read(record.number, record.payload))
-            if record.number >= end or len(found) >= _READ_AT_ONCE:
-                break
+        found: list[Detection] = []
+        with suppress(FileNotFoundError):  # a segment that is forgotten while it is looked for
+            for record in self.journal.read(number):
+                if record.number == number + len(found):
+                    found.append(Detection.read(record.number, record.payload))
+                if record.number >= end or len(found) >= _READ_AT_ONCE:
+                    break
         if not found:
             raise LookupError(f"detection {number} is kept no more")
         return found

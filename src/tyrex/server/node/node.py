@@ -168,6 +168,10 @@ class Node:
             self._check_open()
             return self._put(function)
 
+    def now(self) -> int:
+        """The time by the node's clock, in microseconds since the epoch."""
+        return self._clock()
+
     @property
     def failure(self) -> str:
         """Why the node takes nothing more; empty if all is well."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import logging
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,7 +42,13 @@ class Store:
     def __init__(self, folder: Path, settings: NodeSettings, *, sync: bool) -> None:
         """Open a folder; `recover` has to come next."""
         self.folder = folder
-        self.journal = Journal(folder / "events", segment_bytes=settings.segment_bytes)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(folder)
+        try:
+            self.journal = Journal(folder / "events", segment_bytes=settings.segment_bytes)
+        except BaseException:
+            os.close(self._lock)
+            raise
         self.recovered = Recovered()
         self._settings = settings
         self._sync = sync
@@ -62,7 +70,14 @@ class Store:
             self.journal.flush()
 
     def recover(self, on_progress: Callable[[int, int], None] | None = None) -> State:
-        """The state that the log leads to."""
+        """The state that the log leads to; if there is none, the folder is let go."""
+        try:
+            return self._recovered(on_progress)
+        except BaseException:
+            os.close(self._lock)
+            raise
+
+    def _recovered(self, on_progress: Callable[[int, int], None] | None) -> State:
         torn = self.journal.recovery
         if torn.cut_off:
             self._note(
@@ -171,6 +186,20 @@ class Store:
             self.journal.close()
         finally:
             self.detections.close()
+            os.close(self._lock)
+
+
+def _locked(folder: Path) -> int:
+    """Keep other processes from the folder, until this one closes it or ends."""
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o640)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise DataUnusable(
+            f"{folder} is in use by another server: end that one first, or take another folder"
+        ) from None
+    return lock
 
 
 __all__ = ["DataUnusable", "LogDamaged", "Recovered", "Store"]
