@@ -32,9 +32,10 @@ COMMANDS = (
     "server",
     "spark_batch",
     "spark_sql",
+    "spark_flink",
     "compare",
 )
-WITH_PEERS = ("paper", "compare")
+WITH_PEERS = ("paper", "spark_flink", "compare")
 
 
 def command_line(name: str, *, quick: bool, peers: bool) -> list[str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -415,3 +418,14 @@ def test_the_partitions_of_the_input_and_the_number_of_shards_change_no_answer(s
         shuffled = given.frame.orderBy(sf.rand(partitions)).repartition(partitions)
         found = composites(detect(replace(given, frame=shuffled), rules, shards=shards))
         assert sorted(row["id"] for row in found.collect()) == sorted(one[1] for one in answer)
+
+
+@pytest.mark.nightly
+def test_a_shard_larger_than_the_memory_of_spark_is_processed(tmp_path: Path) -> None:
+    """One key has most of the events: more bytes than Java's heap has."""
+    command = [sys.executable, "-m", "tests.spark.large", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1_200)
+    assert done.returncode == 0, done.stderr[-4_000:]
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert answer["found"] == answer["right"] > 0
+    assert answer["largest_shard_bytes"] > answer["heap_bytes"]
