@@ -33,6 +33,7 @@ COMMANDS = (
     "spark_batch",
     "spark_sql",
     "spark_flink",
+    "spark_streaming",
     "compare",
 )
 WITH_PEERS = ("paper", "spark_flink", "compare")

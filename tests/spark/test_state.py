@@ -23,14 +23,14 @@ Rule quiet define Quiet(k: int) from 30 s after A(k = $k) as O and not B(k = $k)
 
 
 def test_the_state_of_a_stream_is_what_its_engines_hold(spark: SparkSession, tmp_path: Path) -> None:
-    """A shard has what an engine has that saw the same events; as a table and as JSON."""
+    """A shard has what an engine has that saw the same events; as a table and as JSON, from a path with a space."""
     (tmp_path / "rules").mkdir()
     events = sorted(history(60), key=lambda event: event.timestamp)
     live = RuleStream(tmp_path / "rules", initial=RULES)
     files = Files(tmp_path, live.read_initial(), [Event(name, 0) for name in "AB"])
     files.write(list(enumerate(events)))
     (tmp_path / "rules" / "more.tesla").write_text("--! pause quiet")
-    checkpoint = tmp_path / "checkpoint"
+    checkpoint = tmp_path / "my checkpoint"
     run(detect(files.sources(spark), live, delay="5 s", shards=1), checkpoint, [])
     states = shard_states(spark, checkpoint)
 

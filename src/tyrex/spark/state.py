@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from tyrex.spark import wire as w
 from tyrex.spark.live import Catalogue, read_types, write_types
@@ -82,8 +86,10 @@ def read_state(spark: SparkSession, checkpoint: str | Path, *, everything: bool 
     """The state as rows of one form; with `everything` also what it says of its rules."""
     from pyspark.sql import functions as sf
 
+    path = _for_reader(checkpoint)
+
     def variable(name: str) -> DataFrame:
-        return spark.read.format("statestore").option("stateVarName", name).load(str(checkpoint))
+        return spark.read.format("statestore").option("stateVarName", name).load(path)
 
     none = sf.lit(None)
 
@@ -111,6 +117,18 @@ def read_state(spark: SparkSession, checkpoint: str | Path, *, everything: bool 
     if everything:
         found = found.unionByName(of_shard("about", ABOUT_ROW)).unionByName(of_shard("rules", RULES_ROW))
     return found
+
+
+def _for_reader(checkpoint: str | Path) -> str:
+    """A path without spaces and the like: where one has a space, Spark's reader of state looks for `%20`."""
+    path = Path(checkpoint).absolute()
+    if quote(str(path)) == str(path) or not path.is_dir():
+        return str(checkpoint)
+    folder = tempfile.mkdtemp(prefix="tyrex-state-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # the reader may read at any time until then
+    link = Path(folder) / "checkpoint"
+    link.symlink_to(path, target_is_directory=True)
+    return str(link)
 
 
 PAGE_ROW, PIECE_ROW, CHUNK_ROW, ABOUT_ROW, RULES_ROW = "a page", "b piece", "c chunk", "d about", "e rules"
