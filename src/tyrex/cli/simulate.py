@@ -64,9 +64,9 @@ def simulate(
 def needs_network() -> None:
     """Say what to install if the libraries of networks are missing."""
     try:
-        import msgpack  # noqa: F401
-        import numpy as np  # noqa: F401
-        import pyarrow as pa  # noqa: F401
+        import msgpack  # noqa: F401 - is it installed?
+        import numpy as np  # noqa: F401 - as above
+        import pyarrow as pa  # noqa: F401 - as above
     except ImportError as error:
         raise fail(f'`{error.name}` is missing: pip install "tyrex[network]"') from None
 
